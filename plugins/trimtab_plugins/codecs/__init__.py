@@ -1,0 +1,1 @@
+"""Wire formats, each a driver of the group `trimtab.codecs`."""

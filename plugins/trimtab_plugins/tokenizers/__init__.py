@@ -1,0 +1,1 @@
+"""Vocabularies, each a driver of the group `trimtab.tokenizers`."""

@@ -1,0 +1,107 @@
+"""The contract of a codec: a driver that reads and writes one wire format."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Protocol, TypeAlias
+
+from trimtab_sdk.counting import Framing
+from trimtab_sdk.messages import Message
+
+Originals: TypeAlias = object
+"""What a codec remembers of its input between `decode` and `encode`; nobody else looks inside."""
+
+
+class Recognition(IntEnum):
+    """How sure a codec is that an input is in its format."""
+
+    NO = 0
+    MAYBE = 1
+    SURE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A conversation as read from the wire.
+
+    Besides the messages: what a whole request body says about the request, None where it says nothing, and
+    `uncounted`, the keys that were kept but are no part of the wire, so nobody counts them.
+    """
+
+    messages: tuple[Message, ...]
+    originals: Originals
+    tools: tuple[object, ...] | None = None
+    response_format: Mapping[str, object] | None = None
+    max_output_tokens: int | None = None
+    model: str | None = None
+    uncounted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Something the wire demanded: the messages it touched, and a sentence for the report."""
+
+    ids: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Adapted:
+    """A conversation that the wire accepts.
+
+    `left_out` is id → reason (`unpaired`, `empty` or `wire-rule`); `refused` is id → why a protected message
+    cannot be carried.
+    """
+
+    messages: tuple[Message, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    repairs: tuple[Repair, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A conversation in the wire format: the messages, and the whole body when one was read."""
+
+    messages: list[object]
+    request: dict[str, object] | None = None
+
+
+class Codec(Protocol):
+    """A driver of the group `trimtab.codecs`, named by its format."""
+
+    @property
+    def name(self) -> str:
+        """The format's name."""
+        ...
+
+    def recognize(self, data: object) -> Recognition:
+        """Tell whether `data`, a list of messages or a request body, looks like this format; never raises."""
+        ...
+
+    def decode(self, data: object) -> Decoded:
+        """Read a list of messages or a whole request body.
+
+        `data` holds plain JSON values and is not changed. Ids are unique in the result. Raises
+        InvalidRequestError with the path of the field that is wrong.
+        """
+        ...
+
+    def adapt(
+        self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]
+    ) -> Adapted:
+        """Make the repairs the wire demands, and no others; idempotent.
+
+        A protected message is never left out: what the wire cannot carry of it is `refused`.
+        """
+        ...
+
+    def encode(self, messages: Sequence[Message], originals: Originals | None = None) -> Encoded:
+        """Write messages, one to one. An untouched message of `originals` comes back as it was read."""
+        ...
+
+    def framing(self, profile: str) -> Framing:
+        """Give the cost rules of this wire for a tokenizer profile."""
+        ...

@@ -1,0 +1,189 @@
+"""Which messages live and die together.
+
+A tool call, its results, its approvals and the reasoning before it form one group, also when other messages
+stand between them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from trimtab_sdk.messages import (
+    ApprovalRequest,
+    ApprovalResponse,
+    Message,
+    Reasoning,
+    ToolCall,
+    ToolResult,
+)
+
+Place: TypeAlias = tuple[int, int]
+"""A part: the position of its message and its index in `parts`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Messages that are kept or left out as a whole.
+
+    `positions` ascend and index the list the group was made from. `tokens` is the cost of all members, filled
+    in by the host. An `orphan` is a tool result whose call is not there; `open_calls` are the ids of calls
+    that have no result.
+    """
+
+    ids: tuple[str, ...]
+    positions: tuple[int, ...]
+    tokens: int = 0
+    orphan: bool = False
+    open_calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Which tool result answers which call."""
+
+    call_of: dict[Place, Place]
+    orphans: tuple[Place, ...]
+    open_calls: tuple[Place, ...]
+
+
+def pair_calls(messages: Sequence[Message]) -> Pairing:
+    """Pair tool results with calls: by position first, by id second.
+
+    A result belongs to the nearest earlier message that has an open call of its id, and within that message
+    to the first such call. Ids may repeat in a conversation and even in one message.
+    """
+    waiting: dict[str, list[deque[Place]]] = {}
+    call_of: dict[Place, Place] = {}
+    orphans: list[Place] = []
+    for position, message in enumerate(messages):
+        for index, part in enumerate(message.parts):
+            if isinstance(part, ToolCall):
+                _wait(waiting, part.call_id, (position, index))
+            elif isinstance(part, ToolResult):
+                call = _take_nearest(waiting, part.call_id)
+                if call is None:
+                    orphans.append((position, index))
+                else:
+                    call_of[position, index] = call
+    left = sorted(place for stack in waiting.values() for places in stack for place in places)
+    return Pairing(call_of, tuple(orphans), tuple(left))
+
+
+def _wait(waiting: dict[str, list[deque[Place]]], call_id: str, call: Place) -> None:
+    stack = waiting.setdefault(call_id, [])
+    if stack and stack[-1][0][0] == call[0]:
+        stack[-1].append(call)
+    else:
+        stack.append(deque([call]))
+
+
+def _take_nearest(waiting: dict[str, list[deque[Place]]], call_id: str) -> Place | None:
+    stack = waiting.get(call_id)
+    if not stack:
+        return None
+    call = stack[-1].popleft()
+    if not stack[-1]:
+        stack.pop()
+    return call
+
+
+def link_groups(messages: Sequence[Message]) -> tuple[Group, ...]:
+    """Split a conversation into groups, ordered by their first member.
+
+    Takes time linear in the number of parts. Every message is in exactly one group. Reasoning that stands in
+    a message of its own joins the assistant message right behind it.
+    """
+    if not any(_may_link(message) for message in messages):
+        return tuple(Group((message.id,), (position,)) for position, message in enumerate(messages))
+    pairing = pair_calls(messages)
+    roots = _Roots(len(messages))
+    for (result, _), (call, _) in pairing.call_of.items():
+        roots.join(result, call)
+    _join_approvals(messages, roots)
+    _join_reasoning(messages, roots)
+    return _collect(messages, roots, pairing)
+
+
+def with_tokens(groups: Sequence[Group], costs: Sequence[int]) -> tuple[Group, ...]:
+    """Give the groups with their cost, from the cost in tokens of each message by position."""
+    return tuple(replace(group, tokens=sum(costs[at] for at in group.positions)) for group in groups)
+
+
+def _may_link(message: Message) -> bool:
+    return message.role == "tool" or any(
+        isinstance(part, ToolCall | ToolResult | ApprovalRequest | ApprovalResponse | Reasoning)
+        for part in message.parts
+    )
+
+
+class _Roots:
+    """Disjoint sets of positions; the root of a set is its smallest member."""
+
+    def __init__(self, size: int) -> None:
+        self._parent = list(range(size))
+
+    def find(self, at: int) -> int:
+        parent = self._parent
+        while parent[at] != at:
+            parent[at] = parent[parent[at]]
+            at = parent[at]
+        return at
+
+    def join(self, one: int, other: int) -> None:
+        first, second = sorted((self.find(one), self.find(other)))
+        self._parent[second] = first
+
+
+def _join_approvals(messages: Sequence[Message], roots: _Roots) -> None:
+    holders: dict[str, int] = {}
+    askers: dict[str, int] = {}
+    for position, message in enumerate(messages):
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                holders[part.call_id] = position
+        for part in message.parts:
+            if isinstance(part, ApprovalRequest):
+                askers[part.approval_id] = position
+                if part.call_id in holders:
+                    roots.join(position, holders[part.call_id])
+            elif isinstance(part, ApprovalResponse) and part.approval_id in askers:
+                roots.join(position, askers[part.approval_id])
+
+
+def _join_reasoning(messages: Sequence[Message], roots: _Roots) -> None:
+    for position in range(len(messages) - 1):
+        message, following = messages[position], messages[position + 1]
+        if following.role == "assistant" and _only_reasoning(message):
+            roots.join(position, position + 1)
+
+
+def _only_reasoning(message: Message) -> bool:
+    return (
+        message.role == "assistant"
+        and bool(message.parts)
+        and all(isinstance(part, Reasoning) for part in message.parts)
+    )
+
+
+def _collect(messages: Sequence[Message], roots: _Roots, pairing: Pairing) -> tuple[Group, ...]:
+    members: dict[int, list[int]] = {}
+    for position in range(len(messages)):
+        members.setdefault(roots.find(position), []).append(position)
+    orphaned = {roots.find(position) for position, _ in pairing.orphans}
+    unanswered: dict[int, list[str]] = {}
+    for position, index in pairing.open_calls:
+        part = messages[position].parts[index]
+        if isinstance(part, ToolCall):
+            unanswered.setdefault(roots.find(position), []).append(part.call_id)
+    return tuple(
+        Group(
+            ids=tuple(messages[at].id for at in positions),
+            positions=tuple(positions),
+            orphan=root in orphaned,
+            open_calls=tuple(unanswered.get(root, ())),
+        )
+        for root, positions in members.items()
+    )

@@ -1,0 +1,1 @@
+"""The strategies that ship with Trimtab. They use the sdk and nothing else, like anyone's."""

@@ -89,9 +89,7 @@ class Codec(Protocol):
         """
         ...
 
-    def adapt(
-        self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]
-    ) -> Adapted:
+    def adapt(self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]) -> Adapted:
         """Make the repairs the wire demands, and no others; idempotent.
 
         A protected message is never left out: what the wire cannot carry of it is `refused`.

@@ -42,6 +42,9 @@ class TrimtabError(Exception):
     @property
     def details(self) -> dict[str, object]:
         """The error's data, JSON values with camelCase keys."""
+        return self._details()
+
+    def _details(self) -> dict[str, object]:
         return {}
 
     def to_dict(self) -> dict[str, object]:
@@ -61,8 +64,7 @@ class _UnknownNameError(ConfigError):
         self.name = name
         self.known = tuple(known)
 
-    @property
-    def details(self) -> dict[str, object]:
+    def _details(self) -> dict[str, object]:
         return {"name": self.name, "known": list(self.known)}
 
 
@@ -94,8 +96,7 @@ class InvalidRequestError(TrimtabError):
         self.path = path
         self.ids = tuple(ids)
 
-    @property
-    def details(self) -> dict[str, object]:
+    def _details(self) -> dict[str, object]:
         return {"path": self.path, "ids": list(self.ids)}
 
 
@@ -108,8 +109,7 @@ class InvalidBudgetError(InvalidRequestError):
         super().__init__(message)
         self.value = value
 
-    @property
-    def details(self) -> dict[str, object]:
+    def _details(self) -> dict[str, object]:
         return {"value": self.value if isinstance(self.value, int) else repr(self.value)}
 
 
@@ -122,8 +122,7 @@ class UnknownFormatError(InvalidRequestError):
         super().__init__(message)
         self.known = tuple(known)
 
-    @property
-    def details(self) -> dict[str, object]:
+    def _details(self) -> dict[str, object]:
         return {"known": list(self.known)}
 
 
@@ -172,8 +171,7 @@ class TokenBudgetExceededError(TrimtabError):
             advice += f" (the smallest that does is {self.smallest_limit:,})"
         return "; ".join([*parts, advice])
 
-    @property
-    def details(self) -> dict[str, object]:
+    def _details(self) -> dict[str, object]:
         return {
             "needed": self.needed,
             "allowed": self.allowed,
@@ -199,8 +197,7 @@ class ServiceUnavailableError(TrimtabError):
         super().__init__(f"this host has no service {name!r}; ask services.can({name!r}) before you call it")
         self.name = name
 
-    @property
-    def details(self) -> dict[str, object]:
+    def _details(self) -> dict[str, object]:
         return {"name": self.name}
 
 
@@ -246,8 +243,7 @@ class PluginError(TrimtabError):
         """The version of that distribution."""
         return self.origin.version
 
-    @property
-    def details(self) -> dict[str, object]:
+    def _details(self) -> dict[str, object]:
         return {
             "plugin": self.plugin,
             "distribution": self.distribution,

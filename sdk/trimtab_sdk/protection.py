@@ -104,6 +104,7 @@ def _turns(messages: Sequence[Message]) -> list[int]:
 
 
 def is_aside(message: Message) -> bool:
+    """Tell whether a message stands beside the talk: a persona, an entry, a memory, a summary, a notice."""
     if message.source in _ASIDES:
         return True
     return bool(message.parts) and all(isinstance(part, Notice) for part in message.parts)

@@ -172,7 +172,5 @@ def _over_budget(
     protected: Collection[str],
     budget: int,
 ) -> TokenBudgetExceededError:
-    kept = {
-        message.id: cost for message, cost in zip(messages, costs, strict=True) if message.id in protected
-    }
+    kept = {message.id: cost for message, cost in zip(messages, costs, strict=True) if message.id in protected}
     return TokenBudgetExceededError(needed=sum(kept.values()), allowed=budget, overhead=0, protected=kept)

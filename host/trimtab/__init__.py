@@ -1,1 +1,62 @@
-"""Trimtab."""
+"""Trimtab fits a conversation into a model's token budget.
+
+    from trimtab import fit
+
+    result = fit(messages, model="gpt-4o")
+    result.messages     # the same conversation, in the same format, within the budget
+    result.excluded     # what left, and why
+
+Names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trimtab.api import afit, fit
+    from trimtab.config import Config, Interceptor, Limits
+    from trimtab.loading.registry import ContextStrategyRegistry
+    from trimtab.report import Budget, Diagnostic, Entry, Fit, TokenizerInfo
+
+_HOMES = {
+    "Budget": "trimtab.report",
+    "Config": "trimtab.config",
+    "ContextStrategyRegistry": "trimtab.loading.registry",
+    "Diagnostic": "trimtab.report",
+    "Entry": "trimtab.report",
+    "Fit": "trimtab.report",
+    "Interceptor": "trimtab.config",
+    "Limits": "trimtab.config",
+    "TokenizerInfo": "trimtab.report",
+    "afit": "trimtab.api",
+    "fit": "trimtab.api",
+}
+
+__all__ = [
+    "Budget",
+    "Config",
+    "ContextStrategyRegistry",
+    "Diagnostic",
+    "Entry",
+    "Fit",
+    "Interceptor",
+    "Limits",
+    "TokenizerInfo",
+    "afit",
+    "fit",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,101 @@
+"""`trimtab models` and `trimtab strategies`: what is known and what is installed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+import click
+
+from trimtab.cli.screen import clean, console_for, is_terminal, number
+
+_UNBROKEN = 10_000
+
+
+@click.command("models", short_help="List the models whose limits are known.")
+@click.argument("filter_", metavar="[FILTER]", default="")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def models_command(filter_: str, as_json: bool) -> None:
+    """List the models whose limits are known; FILTER is a part of a model's or provider's name.
+
+    A model that is not listed works as well: give `trimtab fit` its limit with --limit.
+    """
+    from trimtab.catalogue import Catalogue
+
+    wanted = filter_.casefold()
+    models = [
+        model
+        for model in Catalogue.load().models()
+        if wanted in model.name.casefold() or wanted in model.provider.casefold()
+    ]
+    if as_json:
+        _print_json(
+            {
+                "name": model.name,
+                "provider": model.provider,
+                "contextLimit": model.context_limit,
+                "maxInput": model.max_input,
+                "maxOutput": model.max_output,
+                "encoding": model.encoding,
+            }
+            for model in models
+        )
+        return
+    if not models:
+        click.echo(f"no model is known by {clean(filter_)!r}; any model works with --limit N", err=True)
+        return
+    _print_table(
+        ["model", "provider", "context", "max input", "max output", "encoding"],
+        [
+            [
+                model.name,
+                model.provider,
+                number(model.context_limit),
+                number(model.max_input),
+                number(model.max_output),
+                model.encoding,
+            ]
+            for model in models
+        ],
+        figures=("context", "max input", "max output"),
+    )
+
+
+@click.command("strategies", short_help="List the strategies that are installed.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def strategies_command(as_json: bool) -> None:
+    """List the installed strategies: where each comes from, whether it is trusted, and why one cannot be used."""
+    from trimtab.loading import installed
+
+    plugins = installed("trimtab.strategies")
+    if as_json:
+        _print_json(plugin.to_dict() for plugin in plugins)
+        return
+    if not plugins:
+        click.echo("no strategies are installed; install trimtab again, it brings `truncate`", err=True)
+        return
+    columns = ["name", "distribution", "version", "trust", "status", "reason"]
+    _print_table(columns, [[str(getattr(plugin, column)) for column in columns] for plugin in plugins])
+
+
+def _print_json(rows: Iterable[Mapping[str, object]]) -> None:
+    from trimtab.cli.writing import write_stdout
+
+    write_stdout([json.dumps(list(rows), ensure_ascii=False), "\n"])
+
+
+def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, figures: Sequence[str] = ()) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    console = console_for(sys.stdout)
+    if not is_terminal(sys.stdout):
+        console.width = _UNBROKEN
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="default")
+    for column in columns:
+        table.add_column(column, justify="right" if column in figures else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(clean(cell)) for cell in row))
+    console.print(table)

@@ -1,0 +1,248 @@
+"""The report of a fit for people: the window, what left and why, what was changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
+
+from trimtab.cli.screen import clean, number
+from trimtab.cli.window import Segment, cells, segments, window_of
+from trimtab.cli.words import first_words
+from trimtab.report import Diagnostic, Entry, Fit
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+MOST_ROWS = 20
+_FIRST_ROWS = 10
+_LAST_ROWS = 5
+_MOST_IDS = 5
+_WIDEST_BAR = 72
+_WIDEST_ID = 14
+_ROOMY = 100
+
+_Cell: TypeAlias = Callable[[Entry], str]
+
+
+def print_report(console: Console, fit: Fit, messages: Sequence[object], *, show_all: bool = False) -> None:
+    """Print the account of a fit. `messages` is the input, for the first words of what left.
+
+    Of long tables the first and last rows are printed; `show_all` prints them whole.
+    """
+    _Report(console, messages, show_all=show_all).print(fit)
+
+
+class _Report:
+    def __init__(self, console: Console, messages: Sequence[object], *, show_all: bool) -> None:
+        self._console = console
+        self._messages = messages
+        self._show_all = show_all
+        self._plain = console.options.ascii_only
+
+    def print(self, fit: Fit) -> None:
+        self._line(_title(fit))
+        self._window(fit)
+        self._left_out(fit.excluded)
+        self._shortened(fit.truncated)
+        self._inserted(fit.inserted)
+        self._diagnostics(fit.diagnostics)
+        self._line()
+        self._line(totals(fit, plain=self._plain))
+
+    def _line(self, text: str = "", style: str = "") -> None:
+        self._console.print(text, style=style or None)
+
+    def _heading(self, text: str) -> None:
+        self._line()
+        self._line(text, style="bold")
+
+    def _window(self, fit: Fit) -> None:
+        rows = segments(fit)
+        self._console.print(_bar(rows, min(self._console.width, _WIDEST_BAR), plain=self._plain))
+        self._console.print(_legend(rows, window_of(fit), plain=self._plain))
+
+    def _left_out(self, entries: Sequence[Entry]) -> None:
+        if not entries:
+            return
+        reasons = Counter(clean(entry.reason) for entry in entries).most_common()
+        tokens = sum(entry.tokens for entry in entries)
+        summary = ", ".join(f"{many:,} {reason}" for reason, many in reasons)
+        self._heading(f"left out: {_messages(len(entries))}, {tokens:,} tokens ({summary})")
+        self._table(
+            entries, [("tokens", lambda entry: number(entry.tokens))], roles=_roles(entries, plain=self._plain)
+        )
+
+    def _shortened(self, entries: Sequence[Entry]) -> None:
+        if not entries:
+            return
+        arrow = _arrow(plain=self._plain)
+        self._heading(f"shortened: {_messages(len(entries))}")
+        self._table(
+            entries, [("tokens", lambda entry: f"{number(entry.original_tokens)} {arrow} {number(entry.tokens)}")]
+        )
+
+    def _inserted(self, entries: Sequence[Entry]) -> None:
+        if not entries:
+            return
+        self._heading(f"inserted: {len(entries):,} {'text' if len(entries) == 1 else 'texts'}")
+        columns: list[tuple[str, _Cell]] = [
+            ("tokens", lambda entry: number(entry.tokens)),
+            ("plugin", lambda entry: clean(entry.plugin)),
+        ]
+        self._table(entries, columns, indexed=False)
+
+    def _table(
+        self,
+        entries: Sequence[Entry],
+        columns: Sequence[tuple[str, _Cell]],
+        *,
+        roles: Sequence[str] | None = None,
+        indexed: bool = True,
+    ) -> None:
+        shown_roles = roles or [clean(entry.role) for entry in entries]
+        table = _table([*(["#"] if indexed else []), "id", "role", *(name for name, _ in columns), "reason"])
+        roomy = self._console.width >= _ROOMY
+        _limit_ids(table, self._console.width if roomy else _WIDEST_ID)
+        if indexed:
+            table.add_column("message", no_wrap=True, overflow="ellipsis", ratio=1)
+        for at in self._rows(len(entries)):
+            if at is None:
+                self._skip_row(table, len(entries))
+                continue
+            entry = entries[at]
+            cellsof = [clean(entry.id, limit=200), shown_roles[at], *(cell(entry) for _, cell in columns)]
+            row = [*([number(entry.index)] if indexed else []), *cellsof, clean(entry.reason)]
+            if indexed:
+                row.append(first_words(self._messages, entry.index, limit=200 if roomy else 80))
+            table.add_row(*map(_text, row))
+        self._console.print(table)
+
+    def _rows(self, many: int) -> Iterator[int | None]:
+        if self._show_all or many <= MOST_ROWS:
+            yield from range(many)
+            return
+        yield from range(_FIRST_ROWS)
+        yield None
+        yield from range(many - _LAST_ROWS, many)
+
+    def _skip_row(self, table: Table, many: int) -> None:
+        hidden = many - _FIRST_ROWS - _LAST_ROWS
+        blanks = [_text("")] * (len(table.columns) - 1)
+        table.add_row(*blanks[:1], _text(f"+{hidden:,} more"), *blanks[1:], style="dim")
+
+    def _diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
+        if not diagnostics:
+            return
+        self._line()
+        shown = diagnostics if self._show_all else diagnostics[:MOST_ROWS]
+        for diagnostic in shown:
+            self._line(_diagnostic_line(diagnostic), style="yellow")
+        if len(shown) < len(diagnostics):
+            self._line(f"and {len(diagnostics) - len(shown):,} more notes; --all shows them")
+
+
+def totals(fit: Fit, *, plain: bool = False) -> str:
+    """Give one line: tokens before and after, the budget, how it was counted, how many messages left."""
+    counted = sum(entry.index is not None for entry in fit.kept) + len(fit.excluded) + len(fit.truncated)
+    left = f"{len(fit.excluded):,} of {_messages(counted)} left out" if fit.excluded else "no message left out"
+    arrow = _arrow(plain=plain)
+    tokens = f"{fit.tokens_before:,} {arrow} {fit.tokens_after:,} tokens of {fit.budget.available:,}"
+    return f"{tokens} ({_exactness(fit)}); {left}"
+
+
+def _exactness(fit: Fit) -> str:
+    tokenizer = fit.tokenizer
+    profile = clean(tokenizer.profile)
+    if tokenizer.approximate:
+        return f"{profile}, approximate"
+    parts = {"framing": tokenizer.framing, "images": tokenizer.images}
+    rough = [name for name, exactness in parts.items() if exactness == "approximate"]
+    return f"{profile}, {' and '.join(rough)} approximate" if rough else f"{profile}, exact"
+
+
+def _title(fit: Fit) -> str:
+    return f"{clean(fit.model)}, strategy {clean(fit.strategy)}, format {clean(fit.format)}"
+
+
+def _messages(many: int) -> str:
+    return f"{many:,} message" if many == 1 else f"{many:,} messages"
+
+
+def _arrow(*, plain: bool) -> str:
+    return "->" if plain else "→"
+
+
+def _text(words: str) -> Text:
+    from rich.text import Text
+
+    return Text(words)
+
+
+def _bar(rows: Sequence[Segment], width: int, *, plain: bool) -> Text:
+    bar = _text("")
+    for row, many in zip(rows, cells([row.tokens for row in rows], width), strict=True):
+        bar.append((row.plain_mark if plain else row.mark) * many, style=row.style)
+    return bar
+
+
+def _legend(rows: Sequence[Segment], window: int, *, plain: bool) -> RenderableType:
+    from rich.table import Table
+
+    legend = Table.grid(padding=(0, 2))
+    legend.add_column(no_wrap=True)
+    legend.add_column(justify="right", no_wrap=True)
+    legend.add_column(justify="right", no_wrap=True)
+    for row in rows:
+        name = _text(row.plain_mark if plain else row.mark)
+        name.stylize(row.style)
+        name.append(f" {row.name}", style="default")
+        legend.add_row(name, _text(number(row.tokens)), _text(_percent(row.tokens, window)))
+    legend.add_row(_text("  window"), _text(number(window)), _text(""))
+    return legend
+
+
+def _percent(tokens: int, window: int) -> str:
+    return f"{tokens * 100 / window:.1f} %" if window else ""
+
+
+def _table(names: Iterable[str]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=False, header_style="default")
+    for name in names:
+        right = name in ("#", "tokens")
+        table.add_column(name, justify="right" if right else "left", no_wrap=True, overflow="ellipsis")
+    return table
+
+
+def _limit_ids(table: Table, widest: int) -> None:
+    for column in table.columns:
+        if column.header == "id":
+            column.max_width = widest
+
+
+def _roles(entries: Sequence[Entry], *, plain: bool) -> list[str]:
+    """Give the roles; a tool result under the message it follows is drawn as its branch."""
+    branch = "`- " if plain else "└ "
+    roles = [clean(entry.role) for entry in entries]
+    for at, (above, below) in enumerate(pairwise(entries), start=1):
+        if below.role == "tool" and above.role in ("assistant", "tool") and below.reason != "unpaired":
+            roles[at] = branch + roles[at]
+    return roles
+
+
+def _diagnostic_line(diagnostic: Diagnostic) -> str:
+    line = f"[{clean(diagnostic.code)}] {clean(diagnostic.message)}"
+    unnamed = [name for name in diagnostic.ids if name not in diagnostic.message]
+    if unnamed:
+        more = f" and {len(unnamed) - _MOST_IDS:,} more" if len(unnamed) > _MOST_IDS else ""
+        line += f" ({', '.join(clean(name, limit=60) for name in unnamed[:_MOST_IDS])}{more})"
+    if diagnostic.plugin and diagnostic.plugin not in line:
+        by = " ".join(part for part in (diagnostic.plugin, diagnostic.distribution, diagnostic.version) if part)
+        line += f" [{clean(by)}]"
+    return line

@@ -1,0 +1,1 @@
+"""Fitting a conversation into its budget: the guarded pipeline."""

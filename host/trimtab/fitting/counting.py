@@ -1,0 +1,190 @@
+"""The host's counter: tokenizer times framing, checked and cached."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from trimtab.fitting.approximate import ApproximateV1, floor_tokens
+from trimtab.report import Diagnostic, TokenizerInfo
+from trimtab_sdk.counting import Aspect, Cost, Framing, Tokenizer
+from trimtab_sdk.messages import Message
+
+CACHE_BYTES = 64 * 1024 * 1024
+SCOPE_BYTES = 4 * 1024 * 1024
+MAX_SCOPES = 256
+_ENTRY_BYTES = 120
+_EXTRA_TOKENS = 16
+_DENSE = 8
+
+
+class TextCounts:
+    """Counts of texts, bounded in bytes; the oldest leave first. Safe to share between threads."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._counts: dict[tuple[str, str, str], int] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[str, str, str]) -> int | None:
+        """Give the count of (profile, version, text), None when it is not known."""
+        return self._counts.get(key)
+
+    def put(self, key: tuple[str, str, str], count: int) -> None:
+        """Remember a count."""
+        size = _size(key)
+        if size > self._max_bytes:
+            return
+        with self._lock:
+            if key in self._counts:
+                return
+            while self._bytes + size > self._max_bytes:
+                oldest = next(iter(self._counts))
+                del self._counts[oldest]
+                self._bytes -= _size(oldest)
+            self._counts[key] = count
+            self._bytes += size
+
+
+class ScopedCounts:
+    """A store of counts for each scope, so that no plugin learns from the clock what another chat counted."""
+
+    def __init__(self) -> None:
+        self._scopes: dict[str, TextCounts] = {}
+        self._lock = threading.Lock()
+
+    def of(self, scope: str | None) -> TextCounts:
+        """Give the store of a scope; None is a fresh one for each call."""
+        if scope is None:
+            return TextCounts(SCOPE_BYTES)
+        with self._lock:
+            counts = self._scopes.pop(scope, None) or TextCounts(SCOPE_BYTES)
+            while len(self._scopes) >= MAX_SCOPES:
+                del self._scopes[next(iter(self._scopes))]
+            self._scopes[scope] = counts
+            return counts
+
+
+def _size(key: tuple[str, str, str]) -> int:
+    return len(key[2]) + _ENTRY_BYTES
+
+
+HOST_COUNTS = TextCounts(CACHE_BYTES)
+PLUGIN_COUNTS = ScopedCounts()
+
+
+@dataclass(slots=True)
+class Suspicion:
+    """What a tokenizer driver did wrong, told once."""
+
+    text: str = ""
+
+
+class TextCounter:
+    """Counts texts with a tokenizer driver that may lie, and keeps the counts.
+
+    A count must be an int from 0 to the bytes of the text and a few more, and not under what any honest
+    tokenizer gives; otherwise the floor, or the approximate count, is used and the driver is named.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, counts: TextCounts, suspicion: Suspicion) -> None:
+        self._count = tokenizer.count
+        self._counts = counts
+        self._profile = tokenizer.profile
+        self._version = tokenizer.version
+        self._suspicion = suspicion
+
+    def __call__(self, text: str) -> int:
+        """Give the tokens of `text`."""
+        key = (self._profile, self._version, text)
+        known = self._counts.get(key)
+        if known is None:
+            known = self._checked(text)
+            self._counts.put(key, known)
+        return known
+
+    def _checked(self, text: str) -> int:
+        if not text:
+            return 0
+        try:
+            count: object = self._count(text)
+        except Exception as error:
+            self._suspicion.text = f"it raised {type(error).__name__}"
+            return ApproximateV1().count(text)
+        if type(count) is not int or not 0 <= count <= 4 * len(text) + _EXTRA_TOKENS:
+            self._suspicion.text = "it gave a count that cannot be"
+            return ApproximateV1().count(text)
+        if count * _DENSE < len(text) or count == 0:
+            floor = floor_tokens(text)
+            if count < floor:
+                self._suspicion.text = "it counted far less than any text of that length has"
+                return floor
+        return count
+
+
+class Counter:
+    """Counts messages and requests for one tokenizer and one framing."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        framing: Framing,
+        *,
+        counts: TextCounts = HOST_COUNTS,
+        suspicion: Suspicion | None = None,
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.framing = framing
+        self.suspicion = suspicion or Suspicion()
+        self.text = TextCounter(tokenizer, counts, self.suspicion)
+
+    def message(self, message: Message) -> Cost:
+        """Give what a message costs in the request."""
+        return self.framing.message_cost(message, self.text)
+
+    def messages(
+        self, messages: Sequence[Message], on_progress: Callable[[int, int], None] | None = None
+    ) -> dict[str, Cost]:
+        """Give id → cost of each message; `on_progress` hears (done, all) every hundred messages."""
+        costs: dict[str, Cost] = {}
+        for done, message in enumerate(messages):
+            if on_progress is not None and done % 100 == 0:
+                on_progress(done, len(messages))
+            costs[message.id] = self.message(message)
+        if on_progress is not None:
+            on_progress(len(messages), len(messages))
+        return costs
+
+    def request(self, *, tools: Sequence[object], response_format: Mapping[str, object] | None) -> Cost:
+        """Give what the request costs besides its messages."""
+        return self.framing.request_cost(tools=tools, response_format=response_format, count=self.text)
+
+    def for_plugin(self, scope: TextCounts) -> Counter:
+        """Give the same counter with a store of its own: what plugins ask never meets the host's counts."""
+        return Counter(self.tokenizer, self.framing, counts=scope, suspicion=self.suspicion)
+
+    def info(self, aspects: frozenset[Aspect], *, images: bool) -> TokenizerInfo:
+        """Say how the count was made, given the approximate aspects of all costs in the request."""
+        shown = "approximate" if "images" in aspects else "exact"
+        return TokenizerInfo(
+            profile=self.tokenizer.profile,
+            version=self.tokenizer.version,
+            approximate=self.tokenizer.approximate or bool(self.suspicion.text),
+            framing="approximate" if aspects & {"framing", "parts"} else "exact",
+            images=shown if images else "none",  # type: ignore[arg-type]
+        )
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """Give the complaint about the tokenizer driver, if there is one."""
+        if not self.suspicion.text:
+            return []
+        return [
+            Diagnostic(
+                "TOKENIZER_SUSPECT",
+                f"the tokenizer {self.tokenizer.profile} is not used where {self.suspicion.text}; "
+                "a safe figure stands in its place",
+                plugin=self.tokenizer.profile,
+            )
+        ]

@@ -1,0 +1,241 @@
+"""The guard: what a plugin answers is applied to the host's own originals, within limits.
+
+Plain host code after the call, over data no plugin ever had. The rules stand in this order: exact types, what
+is protected stays, groups leave whole, shortened texts are slices of the original, inserts cost at most a share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trimtab.fitting.account import Account, Inserted
+from trimtab.fitting.checking import BrokenAnswerError, CheckedEdit, CheckedInsert, check_answer
+from trimtab.fitting.cleaning import clean_note
+from trimtab.fitting.context import Context, make_context
+from trimtab.fitting.counting import Counter
+from trimtab.fitting.placing import find_edge, insert_message
+from trimtab_sdk.edit import Span, keep_spans
+from trimtab_sdk.errors import Origin, PluginRejectedError, ProtectedContextRemovedError
+from trimtab_sdk.messages import Message, Path, Text, texts_of, with_texts
+
+INSERT_SHARE = 0.15
+SUMMARY_SHARE = 0.12
+SUMMARY_LEAST = 128
+SUMMARY_MOST = 4096
+ALL_INSERTS_SHARE = 0.25
+MAX_REASON_NOTES = 10
+STRATEGY_REASONS = frozenset({"context-shift", "running-turn", "low-relevance", "summarized"})
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who answered: its origin, the hook, and what the host app allows it."""
+
+    origin: Origin
+    hook: str
+    may_redact: bool = False
+
+    @property
+    def is_strategy(self) -> bool:
+        """Whether this is the strategy, not an interceptor."""
+        return self.hook == "trimtab_shift"
+
+
+def guard_answer(
+    answer: object,
+    context: Context,
+    *,
+    caller: Caller,
+    counter: Counter,
+    budget: int,
+    account: Account,
+) -> Context:
+    """Check a plugin's answer and give the context it makes; the account is kept.
+
+    Raises PluginRejectedError or ProtectedContextRemovedError, and then nothing has changed.
+    """
+    messages = {message.id: message for message in context.messages}
+    try:
+        edit = check_answer(answer, messages)
+    except BrokenAnswerError as error:
+        raise PluginRejectedError(str(error), origin=caller.origin, hook=caller.hook) from error
+    _refuse_protected(edit, context, caller)
+    for note in edit.notes:
+        account.note("note", clean_note(note), origin=caller.origin)
+    return _Application(edit, context, caller=caller, counter=counter, budget=budget, account=account).run()
+
+
+def _refuse_protected(edit: CheckedEdit, context: Context, caller: Caller) -> None:
+    touched = set(edit.drop) if caller.may_redact else edit.drop.keys() | edit.shorten.keys()
+    offended = tuple(name for name in context.protected if name in touched)
+    if offended:
+        more = f" and {len(offended) - 5} more" if len(offended) > 5 else ""
+        raise ProtectedContextRemovedError(
+            f"dropped or shortened what must stay ({', '.join(offended[:5])}{more}); its answer was not used",
+            origin=caller.origin,
+            hook=caller.hook,
+            ids=offended,
+        )
+
+
+class _Application:
+    """One checked edit on its way into one context."""
+
+    def __init__(
+        self,
+        edit: CheckedEdit,
+        context: Context,
+        *,
+        caller: Caller,
+        counter: Counter,
+        budget: int,
+        account: Account,
+    ) -> None:
+        self._edit = edit
+        self._context = context
+        self._caller = caller
+        self._counter = counter
+        self._budget = budget
+        self._account = account
+        self._costs = dict(context.costs)
+
+    def run(self) -> Context:
+        shortened, emptied = self._shorten()
+        dropped = self._close_groups(self._reasons() | emptied)
+        accepted = self._accept_inserts(dropped)
+        self._settle_summaries(dropped, accepted)
+        for name, reason in dropped.items():
+            self._account.leave((name,), reason)
+        for name, message in shortened.items():
+            if name not in dropped:
+                self._account.shortened[name] = self._own_reason
+                self._costs[name] = self._counter.message(message)
+        messages = self._rebuild(shortened, dropped, accepted)
+        return make_context(messages, self._costs, self._context.protected, self._context.overhead)
+
+    @property
+    def _own_reason(self) -> str:
+        return "context-shift" if self._caller.is_strategy else "interceptor"
+
+    def _note(self, code: str, message: str, *ids: str) -> None:
+        self._account.note(code, message, ids=ids, origin=self._caller.origin)
+
+    def _reasons(self) -> dict[str, str]:
+        """Give id → a reason of the report; other words of the plugin become notes."""
+        if not self._caller.is_strategy:
+            words = set(self._edit.drop.values()) - {"interceptor"}
+            reasons = dict.fromkeys(self._edit.drop, "interceptor")
+        else:
+            words = set(self._edit.drop.values()) - STRATEGY_REASONS
+            reasons = {
+                name: reason if reason in STRATEGY_REASONS else self._own_reason
+                for name, reason in self._edit.drop.items()
+            }
+        for word in sorted(words)[:MAX_REASON_NOTES]:
+            named = [name for name, reason in self._edit.drop.items() if reason == word]
+            self._note("note", f"left out as: {clean_note(word)}", *named)
+        return reasons
+
+    def _shorten(self) -> tuple[dict[str, Message], dict[str, str]]:
+        """Give the shortened messages, and those cut to nothing with the reason they leave."""
+        shortened: dict[str, Message] = {}
+        emptied: dict[str, str] = {}
+        for message in self._context.messages:
+            spans = self._edit.shorten.get(message.id)
+            if spans is None or message.id in self._edit.drop:
+                continue
+            if _nothing_left(message, spans) and message.id not in self._context.protected:
+                emptied[message.id] = self._own_reason
+                continue
+            texts = dict(texts_of(message))
+            cut = with_texts(message, {path: keep_spans(texts[path], kept) for path, kept in spans.items()})
+            if self._caller.is_strategy and not self._is_cheaper(cut):
+                self._note("not-shortened", "shortening would not save a token", message.id)
+                continue
+            shortened[message.id] = cut
+        return shortened, emptied
+
+    def _is_cheaper(self, cut: Message) -> bool:
+        return self._counter.message(cut).tokens < self._costs[cut.id].tokens
+
+    def _close_groups(self, reasons: dict[str, str]) -> dict[str, str]:
+        """Give the reasons of everything that leaves: one member takes its whole group along."""
+        for group in self._context.groups:
+            if len(group.ids) == 1:
+                continue
+            named = [name for name in group.ids if name in reasons]
+            rest = [name for name in group.ids if name not in reasons]
+            if named and rest:
+                reasons.update(dict.fromkeys(rest, reasons[named[0]]))
+                self._note("group-closed", f"the rest of the group of {named[0]} left with it", *rest)
+        return reasons
+
+    def _accept_inserts(self, dropped: Mapping[str, str]) -> list[tuple[int, Inserted]]:
+        """Give the inserts within the shares, each with its edge in the context as it was."""
+        accepted: list[tuple[int, Inserted]] = []
+        taken = set(self._costs)
+        for insert in self._edit.insert:
+            summary = self._caller.is_strategy and bool(insert.covers)
+            message = insert_message(insert.text, plugin=self._caller.origin.plugin, summary=summary, taken=taken)
+            cost = self._counter.message(message)
+            if not self._has_room(insert, cost.tokens, summary=summary):
+                continue
+            taken.add(message.id)
+            self._costs[message.id] = cost
+            edge = find_edge(self._context, kind=insert.kind, target=insert.target, dropped=dropped)
+            accepted.append(
+                (edge, Inserted(message, self._caller.origin, self._caller.is_strategy, insert.covers))
+            )
+        return accepted
+
+    def _has_room(self, insert: CheckedInsert, tokens: int, *, summary: bool) -> bool:
+        spent = self._account.insert_tokens
+        own = spent.get(self._caller.origin.plugin, 0) + tokens
+        share = summary_share(self._budget) if summary else int(self._budget * INSERT_SHARE)
+        everyone = max(int(self._budget * ALL_INSERTS_SHARE), SUMMARY_LEAST)
+        if own > share or sum(spent.values()) + tokens > everyone:
+            most = min(share, everyone)
+            self._note("insert-refused", f"an insert of {tokens} tokens is over the share of {most} tokens")
+            return False
+        if summary and tokens > sum(self._costs[name].tokens for name in insert.covers):
+            self._note("insert-refused", f"a summary of {tokens} tokens is larger than what it replaces")
+            return False
+        spent[self._caller.origin.plugin] = own
+        return True
+
+    def _settle_summaries(self, dropped: dict[str, str], accepted: list[tuple[int, Inserted]]) -> None:
+        covered = {name for _, insert in accepted for name in insert.covers}
+        for name, reason in dropped.items():
+            if self._caller.is_strategy and name in covered:
+                dropped[name] = "summarized"
+            elif reason == "summarized":
+                dropped[name] = "context-shift"
+
+    def _rebuild(
+        self,
+        shortened: Mapping[str, Message],
+        dropped: Mapping[str, str],
+        accepted: list[tuple[int, Inserted]],
+    ) -> list[Message]:
+        at_edge: dict[int, list[Message]] = {}
+        for edge, insert in accepted:
+            at_edge.setdefault(edge, []).append(insert.message)
+            self._account.inserted[insert.message.id] = insert
+        rebuilt: list[Message] = []
+        for position, message in enumerate(self._context.messages):
+            rebuilt += at_edge.get(position, ())
+            if message.id not in dropped:
+                rebuilt.append(shortened.get(message.id, message))
+        return rebuilt + at_edge.get(len(self._context.messages), [])
+
+
+def summary_share(budget: int) -> int:
+    """Give what a summary may cost in a budget, both in tokens: 12 %, at least 128 and at most 4,096."""
+    return min(max(int(budget * SUMMARY_SHARE), SUMMARY_LEAST), SUMMARY_MOST)
+
+
+def _nothing_left(message: Message, spans: Mapping[Path, tuple[Span, ...]]) -> bool:
+    return all(isinstance(part, Text) for part in message.parts) and all(
+        not spans.get(path, ((0, 1),) if text else ()) for path, text in texts_of(message)
+    )

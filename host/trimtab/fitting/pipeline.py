@@ -1,0 +1,169 @@
+"""The guarded pipeline: from a decoded conversation to a fit.
+
+messages → exclusions → adapt → protect → count → strategy → GUARD → interceptors, each GUARDED → adapt → recount
+→ final shift → recount → Fit
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from trimtab.fitting.account import Account
+from trimtab.fitting.calling import Room, make_request
+from trimtab.fitting.context import Context, make_context
+from trimtab.fitting.exclusion import exclude_by_hand
+from trimtab.fitting.final import final_shift, host_shift, over_budget, without
+from trimtab.fitting.guard import Caller, guard_answer
+from trimtab.fitting.job import Job, Step
+from trimtab.loading.plugins import INTERCEPT, SHIFT
+from trimtab_sdk.counting import Cost
+from trimtab_sdk.errors import InvalidRequestError, PluginError
+from trimtab_sdk.groups import link_groups
+from trimtab_sdk.messages import Message
+from trimtab_sdk.protection import protection_reasons
+
+LEFT_OUT = {
+    "unpaired": "left out, since the wire takes no tool call without its result and no result without its call",
+    "empty": "left out, since nothing is in it",
+    "wire-rule": "left out, since the wire does not take it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the pipeline made: the context as it came in, as it goes out, and the books."""
+
+    before: Context
+    after: Context
+    account: Account
+
+
+def run_pipeline(job: Job) -> Outcome:
+    """Fit a conversation into `job.budget.available` tokens.
+
+    Raises TokenBudgetExceededError when what must stay is over the budget, InvalidRequestError when the wire
+    cannot carry something protected, and PluginError when the config asks for that.
+    """
+    account = Account()
+    before = _read(job)
+    context = _adapt(job, without(before, exclude_by_hand(before, job.excluded, account)), account)
+    context = _protect_open_step(before, context)
+    _check_protected(job, context)
+    context = _run_strategy(job, context, account)
+    for step in job.interceptors:
+        context = _run_interceptor(job, step, context, account)
+    return Outcome(before, _settle(job, context, account), account)
+
+
+def _read(job: Job) -> Context:
+    messages = job.decoded.messages
+    groups = link_groups(messages)
+    protected = protection_reasons(messages, groups, pins=job.pins)
+    costs = job.counter.messages(messages, job.on_progress)
+    return make_context(messages, costs, protected, job.overhead.tokens, groups=groups)
+
+
+def _adapt(job: Job, context: Context, account: Account) -> Context:
+    """Let the codec make the repairs its wire demands, and book them."""
+    adapted = job.codec.adapt(context.messages, job.decoded.originals, protected=context.protected.keys())
+    if adapted.refused:
+        raise InvalidRequestError(
+            "; ".join(f"{name}: {why}" for name, why in list(adapted.refused.items())[:5]),
+            ids=tuple(adapted.refused),
+        )
+    for reason in dict.fromkeys(adapted.left_out.values()):
+        names = [name for name, why in adapted.left_out.items() if why == reason]
+        account.leave(names, reason)
+        account.note(reason, LEFT_OUT.get(reason, LEFT_OUT["wire-rule"]), ids=names)
+    for repair in adapted.repairs:
+        account.note("wire-rule", repair.text, ids=repair.ids)
+    if adapted.messages == context.messages:
+        return context
+    return make_context(
+        adapted.messages, _costs_after(job, context, adapted.messages), context.protected, context.overhead
+    )
+
+
+def _costs_after(job: Job, context: Context, messages: tuple[Message, ...]) -> Mapping[str, Cost]:
+    known = {message.id: message for message in context.messages}
+    changed = [message for message in messages if known.get(message.id) is not message]
+    return {**context.costs, **job.counter.messages(changed)}
+
+
+def _protect_open_step(before: Context, context: Context) -> Context:
+    """Protect the step that the list ends in only now, since what stood behind it has left."""
+    if len(before.messages) == len(context.messages):
+        return context
+    now = protection_reasons(context.messages, context.groups)
+    steps = {name: reason for name, reason in now.items() if reason == "open-step"}
+    return replace(context, protected={**steps, **context.protected})
+
+
+def _check_protected(job: Job, context: Context) -> None:
+    """Raise when what must stay is over the budget by itself, before any plugin is called."""
+    if job.config.may_redact_protected:
+        return
+    names = [message.id for message in context.messages if message.id in context.protected]
+    if context.overhead + sum(context.costs[name].tokens for name in names) > job.budget.available:
+        raise over_budget(context, job.budget)
+
+
+def _run_strategy(job: Job, context: Context, account: Account) -> Context:
+    plugin = job.strategy.plugin
+    if context.total <= job.budget.available and not plugin.traits.per_turn:
+        return context
+    try:
+        return _call_guarded(job, job.strategy, SHIFT, context, account)
+    except PluginError as error:
+        if job.config.on_violation == "error":
+            raise
+        account.blame(error, "the host's own shift answered in its place")
+        return host_shift(context, job.budget.available, job.target, account)
+
+
+def _run_interceptor(job: Job, step: Step, context: Context, account: Account) -> Context:
+    try:
+        return _call_guarded(job, step, INTERCEPT, context, account)
+    except PluginError as error:
+        if job.config.on_violation == "error":
+            raise
+        account.blame(error, "it was skipped")
+        return context
+
+
+def _call_guarded(job: Job, step: Step, hook: str, context: Context, account: Account) -> Context:
+    name = step.plugin.origin.plugin
+    request = make_request(
+        context,
+        room=Room(job.budget.available, job.target),
+        counter=step.counter,
+        plugin=name,
+        summary=hook == SHIFT,
+        settings=step.settings,
+    )
+    answer = job.caller.call(step.plugin, hook, request, step.counter, seconds=job.config.seconds_for(name))
+    caller = Caller(step.plugin.origin, hook, may_redact=name in job.config.may_redact_protected)
+    return guard_answer(
+        answer, context, caller=caller, counter=job.counter, budget=job.budget.available, account=account
+    )
+
+
+def _settle(job: Job, context: Context, account: Account) -> Context:
+    """Let the wire have its say on what the plugins made, then bring the count under the budget."""
+    while True:
+        if account.touched:
+            context = _adapt(job, context, account)
+        context = _recount(job, context)
+        if context.total <= job.budget.available:
+            return context
+        shifted = final_shift(context, job.budget.available, account)
+        if len(shifted.messages) == len(context.messages):
+            raise over_budget(context, job.budget)
+        context = shifted
+
+
+def _recount(job: Job, context: Context) -> Context:
+    """Count again what will be sent, whatever the steps before believed."""
+    costs = {**context.costs, **job.counter.messages(context.messages)}
+    return make_context(context.messages, costs, context.protected, context.overhead, groups=context.groups)

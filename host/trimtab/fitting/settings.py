@@ -1,0 +1,40 @@
+"""A plugin's settings, checked against the schema it published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trimtab.fitting.outside import clean_input
+from trimtab.loading.plugins import TRAITS, Plugin
+from trimtab_sdk.errors import InvalidRequestError, PluginLoadError
+
+
+def check_settings(plugin: Plugin, settings: Mapping[str, object]) -> Mapping[str, object]:
+    """Give the settings when the plugin's schema allows them.
+
+    Raises InvalidRequestError with the path of the wrong setting, and PluginLoadError when the schema itself
+    is broken.
+    """
+    if not settings:
+        return {}
+    clean_input(settings)
+    schema = plugin.traits.settings_schema
+    if schema is None:
+        raise InvalidRequestError(f"{plugin.origin.plugin} takes no settings", path="settings")
+    _validate(plugin, dict(settings), schema)
+    return settings
+
+
+def _validate(plugin: Plugin, settings: dict[str, object], schema: Mapping[str, object]) -> None:
+    from jsonschema import Draft202012Validator, SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema)
+        fault = next(iter(Draft202012Validator(schema).iter_errors(settings)), None)
+    except SchemaError as error:
+        raise PluginLoadError(
+            f"its settings_schema is no JSON schema: {error.message}", origin=plugin.origin, hook=TRAITS
+        ) from error
+    if fault is not None:
+        path = ".".join(["settings", *map(str, fault.absolute_path)])
+        raise InvalidRequestError(f"{path} of {plugin.origin.plugin}: {fault.message}", path=path)

@@ -1,0 +1,174 @@
+"""Plugins by name: those the host app registered, and those that are installed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from trimtab.loading.discovery import Installed, by_name, installed
+from trimtab.loading.drivers import load_driver, load_object
+from trimtab.loading.plugins import INTERCEPT, SHIFT, Plugin, make_plugin
+from trimtab_sdk.errors import (
+    ConfigError,
+    Origin,
+    PluginLoadError,
+    PluginNotTrustedError,
+    UnknownFormatError,
+    UnknownStrategyError,
+)
+
+if TYPE_CHECKING:
+    from trimtab.config import Config
+    from trimtab_sdk.codec import Codec
+    from trimtab_sdk.counting import Tokenizer
+
+STRATEGIES = "trimtab.strategies"
+INTERCEPTORS = "trimtab.interceptors"
+CODECS = "trimtab.codecs"
+TOKENIZERS = "trimtab.tokenizers"
+
+_loaded: dict[tuple[str, str, str, str], object] = {}
+_loading = threading.RLock()
+
+
+class ContextStrategyRegistry:
+    """Strategies, interceptors and tokenizers by name. Safe to share between threads.
+
+    What is registered here goes before what is installed, and is trusted: the host app handed it over
+    itself. The names of built-ins are reserved; `replace=True` overrides one on purpose.
+    """
+
+    def __init__(self) -> None:
+        self._own: dict[tuple[str, str], object] = {}
+        self._lock = threading.Lock()
+
+    def register(self, name: str, strategy: object, *, replace: bool = False) -> Callable[[], None]:
+        """Register a strategy, a module or instance with `trimtab_shift`; give the function that takes it out.
+
+        Raises PluginLoadError when it is no strategy, ConfigError when the name is taken.
+        """
+        plugin = make_plugin(strategy, Origin(name), hook=SHIFT)
+        return self._add(STRATEGIES, name, plugin, replace=replace)
+
+    def register_interceptor(self, name: str, interceptor: object, *, replace: bool = False) -> Callable[[], None]:
+        """Register an interceptor, likewise with `trimtab_intercept`. It runs when the config lists its name."""
+        plugin = make_plugin(interceptor, Origin(name), hook=INTERCEPT)
+        return self._add(INTERCEPTORS, name, plugin, replace=replace)
+
+    def register_tokenizer(
+        self, profile: str, tokenizer: Tokenizer, *, replace: bool = False
+    ) -> Callable[[], None]:
+        """Register a tokenizer driver under the name of its profile; give the function that takes it out."""
+        return self._add(TOKENIZERS, profile, tokenizer, replace=replace)
+
+    def strategy(self, name: str, config: Config) -> Plugin:
+        """Give the strategy of this name.
+
+        Raises UnknownStrategyError, PluginNotTrustedError or PluginLoadError.
+        """
+        own = self._own.get((STRATEGIES, name))
+        if own is not None:
+            return cast("Plugin", own)
+        row = by_name(installed(STRATEGIES, config=config)).get(name)
+        if row is None:
+            known = self.strategy_names()
+            raise UnknownStrategyError(
+                f"there is no strategy {name!r}; known are {', '.join(known)}", name=name, known=known
+            )
+        return _load_plugin(row, SHIFT)
+
+    def interceptor(self, name: str, config: Config) -> Plugin:
+        """Give the interceptor of this name.
+
+        Raises ConfigError when there is none, PluginNotTrustedError or PluginLoadError.
+        """
+        own = self._own.get((INTERCEPTORS, name))
+        if own is not None:
+            return cast("Plugin", own)
+        row = by_name(installed(INTERCEPTORS, config=config)).get(name)
+        if row is None:
+            raise ConfigError(f"the configuration lists the interceptor {name!r}, which is not installed")
+        return _load_plugin(row, INTERCEPT)
+
+    def tokenizer(self, profile: str, config: Config) -> Tokenizer:
+        """Give the tokenizer of this profile.
+
+        Raises TokenizerUnavailableError, ConfigError when there is none, or an error of loading.
+        """
+        own = self._own.get((TOKENIZERS, profile))
+        if own is not None:
+            return cast("Tokenizer", own)
+        row = by_name(installed(TOKENIZERS, config=config)).get(profile)
+        if row is None:
+            raise ConfigError(f"there is no tokenizer for the profile {profile!r}; is its package installed?")
+        return cast("Tokenizer", _load_once(row, load_driver))
+
+    def codec(self, name: str, config: Config) -> Codec:
+        """Give the codec of this name. Raises UnknownFormatError or an error of loading."""
+        row = by_name(installed(CODECS, config=config)).get(name)
+        if row is None:
+            known = self.codec_names(config)
+            raise UnknownFormatError(f"there is no format {name!r}; known are {', '.join(known)}", known=known)
+        return cast("Codec", _load_once(row, load_driver))
+
+    def codec_names(self, config: Config) -> tuple[str, ...]:
+        """Give the names of the codecs that can be used, sorted."""
+        return tuple(row.name for row in installed(CODECS, config=config) if row.status == "ready")
+
+    def strategy_names(self) -> tuple[str, ...]:
+        """Give the names of all strategies, installed and registered, sorted."""
+        own = {name for group, name in self._own if group == STRATEGIES}
+        return tuple(sorted(own | {row.name for row in installed(STRATEGIES)}))
+
+    def _add(self, group: str, name: str, subject: object, *, replace: bool) -> Callable[[], None]:
+        key = (group, name)
+        with self._lock:
+            previous = self._own.get(key)
+            if not replace and (previous is not None or _is_built_in(group, name)):
+                raise ConfigError(f"the name {name!r} is taken; give replace=True to override it on purpose")
+            self._own[key] = subject
+
+        def clean_up() -> None:
+            with self._lock:
+                if self._own.get(key) is not subject:
+                    return
+                del self._own[key]
+                if previous is not None:
+                    self._own[key] = previous
+
+        return clean_up
+
+
+def _is_built_in(group: str, name: str) -> bool:
+    return any(row.name == name and row.trust == "built-in" for row in installed(group))
+
+
+def _load_plugin(row: Installed, hook: str) -> Plugin:
+    def load(row: Installed) -> Plugin:
+        return make_plugin(load_object(row), Origin(row.name, row.distribution, row.version), hook=hook)
+
+    return cast("Plugin", _load_once(row, load))
+
+
+def _load_once(row: Installed, load: Callable[[Installed], object]) -> object:
+    """Load a row that may run, once per process."""
+    _refuse(row)
+    candidate = row.candidate
+    key = (candidate.group, candidate.name, candidate.value, candidate.distribution)
+    with _loading:
+        if key not in _loaded:
+            _loaded[key] = load(row)
+        return _loaded[key]
+
+
+def _refuse(row: Installed) -> None:
+    if row.status == "ready":
+        return
+    origin = Origin(row.name, row.distribution, row.version)
+    if row.trust == "needs-trust" and row.status == "refused":
+        raise PluginNotTrustedError(f"cannot run: {row.reason}", origin=origin)
+    raise PluginLoadError(f"cannot run: {row.reason}", origin=origin)
+
+
+DEFAULT_REGISTRY = ContextStrategyRegistry()

@@ -1,0 +1,169 @@
+"""What a fit tells: the conversation as it may be sent, and an account of every message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Exactness: TypeAlias = Literal["exact", "approximate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a request may cost, and where that comes from. All figures are tokens.
+
+    `available` = min(`max_input`, `context_limit` - `reserve`) - `margin`. What is None is not known and limits
+    nothing. The margin is kept where the tokenizer is approximate.
+    """
+
+    available: int
+    reserve: int
+    context_limit: int | None = None
+    max_input: int | None = None
+    margin: int = 0
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the figures as JSON values."""
+        return {
+            "contextLimit": self.context_limit,
+            "maxInput": self.max_input,
+            "reserve": self.reserve,
+            "margin": self.margin,
+            "available": self.available,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerInfo:
+    """How the count was made, and which parts of it are approximate.
+
+    `approximate` speaks of text alone; `framing` of what the wire adds around it (tool calls, tools and response
+    formats have no published rule); `images` is `none` where there are none.
+    """
+
+    profile: str
+    version: str
+    approximate: bool
+    framing: Exactness = "exact"
+    images: Literal["exact", "approximate", "none"] = "none"
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the same as JSON values."""
+        return {
+            "profile": self.profile,
+            "version": self.version,
+            "approximate": self.approximate,
+            "framing": self.framing,
+            "images": self.images,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message in the report.
+
+    - `index` is its place in the input, from 0; None for an inserted text.
+    - `tokens` is what it costs in the request, or would have cost if it left.
+    - `original_tokens` is what a truncated message cost before.
+    - `approximate` says that no published rule gives the figure, whatever the tokenizer.
+    - `plugin` is the plugin that inserted it.
+    """
+
+    id: str
+    index: int | None
+    role: str
+    tokens: int
+    reason: str
+    approximate: bool = False
+    original_tokens: int | None = None
+    plugin: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the entry as JSON values; keys that say nothing are left out."""
+        entry: dict[str, object] = {
+            "id": self.id,
+            "index": self.index,
+            "role": self.role,
+            "tokens": self.tokens,
+            "reason": self.reason,
+        }
+        if self.approximate:
+            entry["approximate"] = True
+        if self.original_tokens is not None:
+            entry["originalTokens"] = self.original_tokens
+        if self.plugin:
+            entry["plugin"] = self.plugin
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something the caller should know: a repair, a refused edit, a note.
+
+    `code` is stable: an error code in capitals, or a word such as `wire-rule`. `ids` are the messages concerned;
+    `plugin`, `distribution` and `version` name the plugin at fault, empty where there is none.
+    """
+
+    code: str
+    message: str
+    ids: tuple[str, ...] = ()
+    plugin: str = ""
+    distribution: str = ""
+    version: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the diagnostic as JSON values; keys that say nothing are left out."""
+        diagnostic: dict[str, object] = {"code": self.code, "message": self.message}
+        if self.ids:
+            diagnostic["ids"] = list(self.ids)
+        if self.plugin:
+            diagnostic["plugin"] = self.plugin
+        if self.distribution:
+            diagnostic["distribution"] = self.distribution
+            diagnostic["version"] = self.version
+        return diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A conversation that fits, and the account of it.
+
+    - `messages` is in the format it was given in; `request` is the whole body when one was given.
+    - Every input message is in exactly one of `kept`, `excluded`, `truncated`; every text a plugin added is in
+      `inserted`. The tokens of kept, truncated and inserted plus `overhead` are `tokens_after`.
+    - `tokens_before` is what the input would have cost.
+    """
+
+    messages: list[object]
+    request: dict[str, object] | None
+    model: str
+    strategy: str
+    format: str
+    tokenizer: TokenizerInfo
+    budget: Budget
+    tokens_before: int
+    tokens_after: int
+    overhead: int
+    kept: tuple[Entry, ...]
+    excluded: tuple[Entry, ...]
+    truncated: tuple[Entry, ...]
+    inserted: tuple[Entry, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the report, without the conversation, as JSON values with camelCase keys."""
+        return {
+            "model": self.model,
+            "strategy": self.strategy,
+            "format": self.format,
+            "tokenizer": self.tokenizer.to_dict(),
+            "budget": self.budget.to_dict(),
+            "tokensBefore": self.tokens_before,
+            "tokensAfter": self.tokens_after,
+            "overhead": self.overhead,
+            "kept": [entry.to_dict() for entry in self.kept],
+            "excluded": [entry.to_dict() for entry in self.excluded],
+            "truncated": [entry.to_dict() for entry in self.truncated],
+            "inserted": [entry.to_dict() for entry in self.inserted],
+            "diagnostics": [diagnostic.to_dict() for diagnostic in self.diagnostics],
+        }

@@ -1,0 +1,53 @@
+"""The codec `chat-completions`: the OpenAI Chat Completions wire and the servers that follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from trimtab_plugins.codecs.body import items_of, read_body
+from trimtab_plugins.codecs.chat_completions_reading import read_conversation
+from trimtab_plugins.codecs.chat_completions_rules import adapt_conversation
+from trimtab_plugins.codecs.chat_completions_writing import patch_message, write_message
+from trimtab_plugins.codecs.framing import ChatFraming
+from trimtab_plugins.codecs.originals import Kept, encode_all, kept_by
+from trimtab_plugins.codecs.recognition import recognize_chat_completions
+from trimtab_sdk import Adapted, Decoded, Encoded, Framing, Message, Originals, Recognition
+
+
+class ChatCompletions:
+    """Reads and writes `messages` with nested functions, one tool message for each result.
+
+    Messages without an id of their own get `m` and their position.
+    """
+
+    name = "chat-completions"
+
+    def recognize(self, data: object) -> Recognition:
+        """Tell whether this looks like Chat Completions; a list of plain texts may be any format."""
+        return recognize_chat_completions(data, items_of(data))
+
+    def decode(self, data: object) -> Decoded:
+        """Read a list of messages or a request body; raise InvalidRequestError with the path of what is wrong."""
+        body = read_body(data)
+        conversation = read_conversation(body.items)
+        return Decoded(
+            messages=tuple(conversation.messages),
+            originals=Kept(self.name, conversation.entries, body.whole, conversation.repairs),
+            tools=body.tools,
+            response_format=body.response_format,
+            max_output_tokens=body.max_output_tokens,
+            model=body.model,
+            uncounted=tuple(sorted(conversation.uncounted)),
+        )
+
+    def adapt(self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]) -> Adapted:
+        """Leave out unpaired and empty messages, put results behind their calls, and report what was mended."""
+        return adapt_conversation(messages, kept_by(self.name, originals), protected)
+
+    def encode(self, messages: Sequence[Message], originals: Originals | None = None) -> Encoded:
+        """Write messages one to one; an untouched one is the object that was read."""
+        return encode_all(messages, kept_by(self.name, originals), patch=patch_message, write=write_message)
+
+    def framing(self, profile: str) -> Framing:
+        """Give the cost rules for a tokenizer profile."""
+        return ChatFraming(profile)

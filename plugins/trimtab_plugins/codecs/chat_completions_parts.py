@@ -1,0 +1,92 @@
+"""The content parts of the Chat Completions wire."""
+
+from __future__ import annotations
+
+from trimtab_plugins.codecs.reading import MISSING, JsonObject, object_in, shown, text_if_any, text_in, wrong
+from trimtab_sdk import Audio, ContentPart, File, Image, InvalidRequestError, Text, Unknown
+
+
+def read_part(part: JsonObject, path: str) -> ContentPart:
+    """Read one part; of a kind that is not known here it becomes Unknown."""
+    kind = part.get("type")
+    if kind == "text":
+        return Text(text_in(part, "text", path))
+    if kind == "image_url":
+        return _read_image(part, path)
+    if kind == "input_audio":
+        sound = object_in(part, "input_audio", path)
+        inner = f"{path}.input_audio"
+        return Audio(data=text_in(sound, "data", inner), format=text_if_any(sound, "format", inner))
+    if kind == "file":
+        return _read_file(object_in(part, "file", path), f"{path}.file")
+    return Unknown(part)
+
+
+def _read_image(part: JsonObject, path: str) -> Image:
+    address = part.get("image_url", MISSING)
+    if isinstance(address, str):
+        return Image(url=address)
+    if not isinstance(address, dict):
+        raise wrong(f"{path}.image_url", "an object with a url, or a text", address)
+    inner = f"{path}.image_url"
+    return Image(url=text_in(address, "url", inner), detail=text_if_any(address, "detail", inner))
+
+
+def _read_file(file: JsonObject, path: str) -> File:
+    media_type, data = split_data_url(text_if_any(file, "file_data", path))
+    return File(
+        name=text_if_any(file, "filename", path),
+        media_type=media_type,
+        data=data,
+        file_id=text_if_any(file, "file_id", path),
+    )
+
+
+def split_data_url(text: str) -> tuple[str, str]:
+    """Give the media type and the base64 of a data URL; any other text is taken for base64 without a type."""
+    head, comma, data = text.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return head[len("data:") : -len(";base64")], data
+    return "", text
+
+
+def write_part(part: ContentPart, *, message_id: str) -> object:
+    """Write one part. Raises InvalidRequestError, naming the message, for one this wire has no place for."""
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    if isinstance(part, Image):
+        return {"type": "image_url", "image_url": _write_image(part)}
+    if isinstance(part, Audio) and part.data:
+        return {"type": "input_audio", "input_audio": {"data": part.data, "format": part.format or "wav"}}
+    if isinstance(part, File):
+        return _write_file(part, message_id)
+    if isinstance(part, Unknown):
+        return part.raw
+    raise _no_place(message_id, "a sound that is held by id alone; give its data")
+
+
+def _no_place(message_id: str, what: str) -> InvalidRequestError:
+    return InvalidRequestError(
+        f"message {shown(message_id)}: chat-completions has no place for {what}, or leave the message out",
+        ids=(message_id,),
+    )
+
+
+def _write_image(image: Image) -> JsonObject:
+    url = image.url or f"data:{image.media_type or 'image/png'};base64,{image.data}"
+    return {"url": url, "detail": image.detail} if image.detail else {"url": url}
+
+
+def _write_file(file: File, message_id: str) -> JsonObject:
+    if not file.data and not file.file_id:
+        if file.text:
+            return {"type": "text", "text": file.text}
+        raise _no_place(message_id, "a file by its address; give its data or a file_id")
+    written: JsonObject = {}
+    if file.name:
+        written["filename"] = file.name
+    if file.data:
+        written["file_data"] = f"data:{file.media_type};base64,{file.data}" if file.media_type else file.data
+    if file.file_id:
+        written["file_id"] = file.file_id
+    return {"type": "file", "file": written}

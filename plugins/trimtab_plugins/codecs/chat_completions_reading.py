@@ -1,0 +1,247 @@
+"""Reading of Chat Completions messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import get_args
+
+from trimtab_plugins.codecs.chat_completions_mending import mend_message
+from trimtab_plugins.codecs.chat_completions_parts import read_part
+from trimtab_plugins.codecs.content import read_content
+from trimtab_plugins.codecs.originals import Entry
+from trimtab_plugins.codecs.reading import (
+    MISSING,
+    JsonObject,
+    list_if_any,
+    name_of,
+    object_in,
+    read_object,
+    read_text,
+    text_if_any,
+    text_in,
+    wrong,
+)
+from trimtab_plugins.codecs.reasoning_details import read_details
+from trimtab_sdk import (
+    EMPTY_META,
+    Audio,
+    Message,
+    Part,
+    Reasoning,
+    Repair,
+    Role,
+    Source,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+
+WIRE_KEYS = frozenset(
+    {
+        "role",
+        "content",
+        "name",
+        "tool_calls",
+        "tool_call_id",
+        "function_call",
+        "refusal",
+        "audio",
+        "reasoning",
+        "reasoning_content",
+        "reasoning_details",
+        "annotations",
+        "prefix",
+        "cache_control",
+    }
+)
+"""The keys of a message that servers read. `cache_control` and `prefix` steer them and cost nothing."""
+
+_OWN_KEYS = WIRE_KEYS | {"id", "meta"}
+_ROLES: dict[str, Role] = {role: role for role in get_args(Role)}
+_LEGACY_RESULT = "function"
+_EXPECTED_ROLE = "one of system, developer, user, assistant, tool"
+
+
+class Conversation:
+    """The messages read so far: `messages`, `entries` and `repairs` by id, and the `uncounted` keys."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.entries: dict[str, Entry] = {}
+        self.repairs: dict[str, tuple[Repair, ...]] = {}
+        self.uncounted: set[str] = set()
+
+
+def read_conversation(items: Sequence[object]) -> Conversation:
+    """Read the messages of a request. Raises InvalidRequestError with the path of what is wrong."""
+    conversation = Conversation()
+    messages, entries = conversation.messages, conversation.entries
+    first_input = _input_start(items)
+    for position, (message_id, raw) in enumerate(zip(message_ids(items), items, strict=True)):
+        said: Source = "input" if position >= first_input else "history"
+        message = _read_plain(raw, message_id, said)
+        if message is None:
+            message = _read_full(raw, f"messages[{position}]", message_id, said, conversation)
+        elif isinstance(raw, dict):
+            entries[message_id] = Entry(message, raw)
+        messages.append(message)
+    return conversation
+
+
+def message_ids(items: Sequence[object]) -> Iterator[str]:
+    """Give each message its id: its own where that is a text nobody had before, else `m` and its position."""
+    own = {item["id"] for item in items if isinstance(item, dict) and isinstance(item.get("id"), str)}
+    if not own:
+        yield from (f"m{position}" for position in range(len(items)))
+        return
+    given: set[str] = set()
+    for position, item in enumerate(items):
+        wanted = item.get("id") if isinstance(item, dict) else None
+        if isinstance(wanted, str) and wanted and wanted not in given:
+            given.add(wanted)
+            yield wanted
+        else:
+            yield _free_id(f"m{position}", own)
+
+
+def _free_id(wanted: str, taken: set[str]) -> str:
+    candidate, number = wanted, 2
+    while candidate in taken:
+        candidate = f"{wanted}-{number}"
+        number += 1
+    return candidate
+
+
+def _input_start(items: Sequence[object]) -> int:
+    start = len(items)
+    while start and _role_of(items[start - 1]) == "user":
+        start -= 1
+    return start
+
+
+def _role_of(item: object) -> object:
+    return item.get("role") if isinstance(item, dict) else None
+
+
+def _read_plain(raw: object, message_id: str, said: Source) -> Message | None:
+    """The short way for what most histories hold: a role and a text, nothing else."""
+    if not isinstance(raw, dict) or len(raw) != 2:
+        return None
+    content, role = raw.get("content"), raw.get("role")
+    if not isinstance(content, str):
+        return None
+    source: Source
+    if role == "user" or role == "assistant":
+        source = said
+    elif role == "system" or role == "developer":
+        source = "system"
+    else:
+        return None
+    return Message(message_id, role, (Text(content),), None, source, False, False, False, None, EMPTY_META)
+
+
+def _read_full(raw: object, path: str, message_id: str, said: Source, conversation: Conversation) -> Message:
+    wire, sentences = mend_message(read_object(raw, path))
+    role = _read_role(wire, path)
+    meta = wire.get("meta")
+    message = Message(
+        id=message_id,
+        role=role,
+        parts=_read_parts(wire, path),
+        name=name_of(wire, path),
+        source="system" if role in ("system", "developer") else said,
+        meta=meta if isinstance(meta, dict) else EMPTY_META,
+    )
+    conversation.entries[message_id] = Entry(message, wire)
+    conversation.uncounted.update(wire.keys() - _OWN_KEYS)
+    if sentences:
+        conversation.repairs[message_id] = tuple(Repair((message_id,), sentence) for sentence in sentences)
+    return message
+
+
+def _read_role(wire: JsonObject, path: str) -> Role:
+    value = wire.get("role", MISSING)
+    if value == _LEGACY_RESULT:
+        return "tool"
+    role = _ROLES.get(value) if isinstance(value, str) else None
+    if role is None:
+        raise wrong(f"{path}.role", _EXPECTED_ROLE, value)
+    return role
+
+
+def _read_parts(wire: JsonObject, path: str) -> tuple[Part, ...]:
+    role = wire["role"]
+    if role == "tool":
+        return (_read_result(wire, path, text_in(wire, "tool_call_id", path)),)
+    if role == _LEGACY_RESULT:
+        return (_read_result(wire, path, legacy_call_id(text_in(wire, "name", path))),)
+    if role != "assistant":
+        _refuse_calls(wire, path)
+    content = read_content(wire.get("content"), f"{path}.content", read_part)
+    return (*_read_reasoning(wire, path), *content, *read_tail(wire, path), *_read_calls(wire, path))
+
+
+def legacy_call_id(name: str) -> str:
+    """Give the id under which a call of the retired `function_call` and its result find each other."""
+    return f"function:{name}"
+
+
+def _read_result(wire: JsonObject, path: str, call_id: str) -> ToolResult:
+    content = wire.get("content")
+    if isinstance(content, str):
+        return ToolResult(call_id, content)
+    return ToolResult(call_id, read_content(content, f"{path}.content", read_part))
+
+
+def _refuse_calls(wire: JsonObject, path: str) -> None:
+    for key in ("tool_calls", "function_call"):
+        if wire.get(key) is not None:
+            raise wrong(f"{path}.{key}", "absent, for only an assistant message calls tools", wire[key])
+
+
+def _read_reasoning(wire: JsonObject, path: str) -> tuple[Reasoning, ...]:
+    details = read_details(list_if_any(wire, "reasoning_details", path), f"{path}.reasoning_details")
+    known = {"", "".join(detail.text for detail in details)}
+    texts: list[Reasoning] = []
+    for key in ("reasoning_content", "reasoning"):
+        text = text_if_any(wire, key, path)
+        if text not in known:
+            known.add(text)
+            texts.append(Reasoning(text))
+    return (*texts, *details)
+
+
+def read_tail(wire: JsonObject, path: str) -> tuple[Audio | Text, ...]:
+    """Read what a message says beside its content: its spoken answer, then its refusal."""
+    tail: list[Audio | Text] = []
+    if wire.get("audio") is not None:
+        audio = object_in(wire, "audio", path)
+        tail.append(Audio(audio_id=text_in(audio, "id", f"{path}.audio")))
+    refusal = text_if_any(wire, "refusal", path)
+    if refusal:
+        tail.append(Text(refusal))
+    return tuple(tail)
+
+
+def _read_calls(wire: JsonObject, path: str) -> Iterator[ToolCall]:
+    for index, call in enumerate(list_if_any(wire, "tool_calls", path)):
+        inner = f"{path}.tool_calls[{index}]"
+        yield read_call(read_object(call, inner), inner)
+    if wire.get("function_call") is not None:
+        call = object_in(wire, "function_call", path)
+        name = text_in(call, "name", f"{path}.function_call")
+        yield ToolCall(legacy_call_id(name), name, text_in(call, "arguments", f"{path}.function_call"))
+
+
+def read_call(call: JsonObject, path: str) -> ToolCall:
+    """Read one mended tool call, of a function or of a custom tool."""
+    call_id = read_text(call.get("id", MISSING), f"{path}.id")
+    kind = call.get("type")
+    if kind == "custom":
+        custom = object_in(call, "custom", path)
+        return ToolCall(call_id, text_in(custom, "name", f"{path}.custom"), text_in(custom, "input", f"{path}.custom"))
+    if kind is not None and kind != "function":
+        raise wrong(f"{path}.type", "function or custom", kind)
+    function = object_in(call, "function", path)
+    inner = f"{path}.function"
+    return ToolCall(call_id, text_in(function, "name", inner), text_in(function, "arguments", inner))

@@ -1,0 +1,160 @@
+"""What the Chat Completions wire demands of a conversation as a whole.
+
+A tool message stands right behind the assistant message that called it, every call has its result, and a
+message says something. Roles may repeat, and any of them may be the first or the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from trimtab_plugins.codecs.originals import Entry, Kept
+from trimtab_plugins.codecs.reading import is_blank, shown, shown_list
+from trimtab_sdk import (
+    Adapted,
+    ApprovalRequest,
+    ApprovalResponse,
+    Compaction,
+    Message,
+    Notice,
+    Pairing,
+    Reasoning,
+    Repair,
+    Text,
+    ToolCall,
+    ToolResult,
+    link_groups,
+    pair_calls,
+)
+
+_UNSEEN = Notice | ApprovalRequest | ApprovalResponse | Compaction
+
+
+def adapt_conversation(messages: Sequence[Message], kept: Kept, protected: Collection[str]) -> Adapted:
+    """Leave out what the wire refuses, move results behind their calls, and name everything that was mended.
+
+    What is protected and cannot be carried stays and is `refused`. A second run changes nothing.
+    """
+    left_out: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    keep = frozenset(protected)
+    linked = any(_calls_or_answers(message) for message in messages)
+    if linked:
+        _judge_pairs(messages, keep, left_out, refused)
+    for message in messages:
+        if _says_nothing(message, kept.entries.get(message.id)) and message.id not in left_out:
+            _judge_empty(message, kept.entries.get(message.id), keep, left_out, refused)
+    staying = tuple(message for message in messages if message.id not in left_out) if left_out else tuple(messages)
+    moves: tuple[Repair, ...] = ()
+    if linked:
+        staying, moves = _with_results_behind_calls(staying)
+    return Adapted(staying, left_out, (*_mended(staying, kept), *moves), refused)
+
+
+def _calls_or_answers(message: Message) -> bool:
+    return message.role == "tool" or any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
+
+
+def _judge_pairs(
+    messages: Sequence[Message],
+    protected: Collection[str],
+    left_out: dict[str, str],
+    refused: dict[str, str],
+) -> None:
+    for group in link_groups(messages):
+        if not group.orphan and not group.open_calls:
+            continue
+        if not any(member in protected for member in group.ids):
+            left_out.update(dict.fromkeys(group.ids, "unpaired"))
+        elif group.orphan:
+            refused.update((messages[at].id, _ORPHAN) for at in group.positions if messages[at].role == "tool")
+        else:
+            caller = next(messages[at].id for at in group.positions if _calls_any(messages[at], group.open_calls))
+            refused[caller] = _open_calls_text(group.open_calls)
+
+
+_ORPHAN = (
+    "it is a tool result, and no message before it has the call it answers; add the assistant message with "
+    "that call, or unpin or exclude the result"
+)
+
+
+def _open_calls_text(call_ids: Sequence[str]) -> str:
+    return (
+        f"it calls tools that have no result ({shown_list(call_ids)}); append a result for each (an error text "
+        "will do), or unpin or exclude the message"
+    )
+
+
+def _calls_any(message: Message, call_ids: Collection[str]) -> bool:
+    return any(isinstance(part, ToolCall) and part.call_id in call_ids for part in message.parts)
+
+
+def _says_nothing(message: Message, entry: Entry | None) -> bool:
+    if message.role == "tool":
+        return False
+    for part in message.parts:
+        if isinstance(part, Text):
+            if not is_blank(part.text):
+                return False
+        elif isinstance(part, Reasoning):
+            # Reasoning of another wire is not written, so it says nothing here.
+            if entry is not None and not (is_blank(part.text) and not part.opaque):
+                return False
+        elif not isinstance(part, _UNSEEN):
+            return False
+    return True
+
+
+def _judge_empty(
+    message: Message,
+    entry: Entry | None,
+    protected: Collection[str],
+    left_out: dict[str, str],
+    refused: dict[str, str],
+) -> None:
+    if message.id not in protected:
+        left_out[message.id] = "empty"
+    elif entry is not None and entry.wire.get("content") in (None, []):
+        refused[message.id] = "it has no content; give it a text, or unpin or exclude it"
+
+
+def _with_results_behind_calls(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
+    homes = _homes(messages, pair_calls(messages))
+    results: dict[int, list[int]] = {}
+    for position, home in homes.items():
+        results.setdefault(home, []).append(position)
+    order: list[int] = []
+    for position in range(len(messages)):
+        if position not in homes:
+            order.append(position)
+            order.extend(results.get(position, ()))
+    away = [
+        position
+        for home, answers in results.items()
+        for place, position in enumerate(answers, start=home + 1)
+        if position != place
+    ]
+    if not away:
+        return messages, ()
+    return tuple(messages[position] for position in order), tuple(_move(messages[position]) for position in away)
+
+
+def _homes(messages: Sequence[Message], pairing: Pairing) -> dict[int, int]:
+    """The position of the call for each tool message that has one."""
+    homes: dict[int, int] = {}
+    for (position, _), (call, _) in pairing.call_of.items():
+        if messages[position].role == "tool":
+            homes.setdefault(position, call)
+    return homes
+
+
+def _move(message: Message) -> Repair:
+    call_id = next(part.call_id for part in message.parts if isinstance(part, ToolResult))
+    return Repair((message.id,), f"moved the result of {shown(call_id)} behind its call")
+
+
+def _mended(messages: Sequence[Message], kept: Kept) -> tuple[Repair, ...]:
+    if not kept.repairs:
+        return ()
+    return tuple(repair for message in messages for repair in kept.repairs.get(message.id, ()))

@@ -1,0 +1,119 @@
+"""Case files: reading them, expanding their short forms, and telling which of them can run."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Json: TypeAlias = Any
+"""A JSON value out of a case file."""
+Key: TypeAlias = str | int
+"""How a case names a message: by id in `neutral`, by place in the wire formats."""
+
+FOLDER = Path(__file__).parent / "cases"
+PRODUCT = frozenset({"fit", "plugins", "codec:neutral", "codec:chat-completions"})
+STRATEGIES = frozenset({"truncate", "manual"})
+CODEC_OF = {"neutral": "neutral", "openai-chat": "chat-completions"}
+KNOWN_KEYS = frozenset(
+    {"id", "title", "area", "format", "needs", "messages", "messages_b", "tools", "settings", "expect"}
+)
+"""The keys that the runner understands; a case with any other would be run only in part."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case with its short forms expanded. `data` is the whole file."""
+
+    id: str
+    file: str
+    data: Mapping[str, Json]
+
+    @property
+    def format(self) -> str:
+        return str(self.data["format"])
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return tuple(self.data["needs"])
+
+    @property
+    def messages(self) -> list[Json]:
+        return list(self.data["messages"])
+
+    @property
+    def settings(self) -> Mapping[str, Json]:
+        return dict(self.data["settings"])
+
+    @property
+    def expect(self) -> Mapping[str, Json]:
+        return dict(self.data["expect"])
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        return tuple(self.expect.get("facts", ()))
+
+    @property
+    def is_own(self) -> bool:
+        return self.file.startswith("own-")
+
+    def key(self, name: Json) -> Key:
+        """Give a name used in the file as a key: in the wire formats a place, also where JSON made it a text."""
+        return str(name) if self.format == "neutral" else int(name)
+
+    def with_data(self, **changes: Json) -> Case:
+        """Give the case with some of its keys replaced."""
+        return replace(self, data={**self.data, **changes})
+
+
+def load_cases(folder: Path = FOLDER) -> tuple[Case, ...]:
+    """Read every case of a folder, ordered by file name."""
+    return tuple(_load(path) for path in sorted(folder.glob("*.json")))
+
+
+def _load(path: Path) -> Case:
+    data = expand(json.loads(path.read_text(encoding="utf-8")))
+    return Case(data["id"], path.name, data)
+
+
+def expand(value: Json) -> Json:
+    """Replace every `repeat` and `concat` in a value by the text it stands for."""
+    if isinstance(value, list):
+        return [expand(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"repeat"}:
+        text, times = value["repeat"]
+        return expand(text) * times
+    if value.keys() == {"concat"}:
+        return "".join(expand(piece) for piece in value["concat"])
+    return {key: expand(item) for key, item in value.items()}
+
+
+def missing(case: Case) -> tuple[str, ...]:
+    """Tell what a case needs and the product has not; nothing when it can run."""
+    lacking = [need for need in case.needs if need not in PRODUCT]
+    strategy = case.settings["strategy"]
+    if strategy not in STRATEGIES and "plugins" not in case.needs:
+        lacking.append(f"strategy:{strategy}")
+    if "fit" in case.needs and "steps" in case.expect:
+        lacking.append("conversation")
+    return tuple(lacking)
+
+
+def unknown_keys(case: Case) -> frozenset[str]:
+    """Give the top-level keys of a case that the runner does not understand."""
+    return frozenset(case.data) - KNOWN_KEYS
+
+
+def dump(value: object) -> str:
+    """Write a value as JSON with its own key order: two values with one dump are equal byte for byte."""
+    return json.dumps(value, ensure_ascii=True)
+
+
+def copy_of(value: Json) -> Json:
+    """Give a deep copy of JSON data."""
+    return copy.deepcopy(value)

@@ -1,0 +1,147 @@
+"""What holds for every run of every case, whatever the case says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from case_checks import CHECKS
+from case_counting import count_request
+from case_groups import groups_of
+from case_runner import Run
+from case_setup import PROTECTED_REASONS
+from case_wire import chat_faults
+
+LEAVING_REASONS = frozenset(
+    {
+        "manual",
+        "context-shift",
+        "running-turn",
+        "final-budget",
+        "low-relevance",
+        "summarized",
+        "interceptor",
+        "wire-rule",
+        "unpaired",
+        "disabled",
+        "empty",
+        "model-mismatch",
+    }
+)
+STAYING_REASONS = PROTECTED_REASONS | {"recent", "relevant"}
+BUDGET_REASONS = frozenset({"context-shift", "running-turn", "final-budget"})
+MINIMAL_STRATEGIES = frozenset({"truncate", "manual"})
+
+
+def check_invariants(run: Run) -> None:
+    """Check what holds always; of a run that ended in an error, that the input is unchanged and the code is known."""
+    CHECKS["input_unchanged"](run, True)
+    assert run.connections == 0, run.label
+    if isinstance(run.result, Exception):
+        assert run.error.to_dict().keys() == {"code", "message", "details"}, run.label
+        return
+    for check in INVARIANTS:
+        check(run)
+
+
+def _every_message_is_accounted_for_once(run: Run) -> None:
+    CHECKS["report_partition"](run, True)
+
+
+def _the_report_has_one_entry_for_each_message_sent(run: Run) -> None:
+    fit = run.fit
+    assert len(fit.messages) == len(fit.kept) + len(fit.truncated) + len(fit.inserted), run.label
+
+
+def _the_figures_add_up(run: Run) -> None:
+    fit = run.fit
+    entries = (*fit.kept, *fit.truncated, *fit.inserted)
+    assert sum(entry.tokens for entry in entries) + fit.overhead == fit.tokens_after, run.label
+    assert fit.tokens_after <= fit.budget.available <= run.setup.budget, run.label
+
+
+def _the_count_is_that_of_the_recipe(run: Run) -> None:
+    fit = run.fit
+    if fit.tokenizer.approximate:
+        return
+    independent = count_request(run.messages, fit.tokenizer.profile)
+    assert independent.tokens <= fit.tokens_after, f"{run.label}: {independent}, {fit.tokens_after} reported"
+    if independent.exact and not run.has_extras:
+        assert independent.tokens == fit.tokens_after, f"{run.label}: {independent}, {fit.tokens_after} reported"
+
+
+def _reasons_are_the_stable_ones(run: Run) -> None:
+    assert {entry.reason for entry in run.fit.excluded} <= LEAVING_REASONS, run.label
+    assert {entry.reason for entry in run.fit.kept} <= STAYING_REASONS, run.label
+
+
+def _groups_leave_whole(run: Run) -> None:
+    excluded = {entry.index for entry in run.fit.excluded}
+    for group in groups_of(run.setup.messages):
+        gone = [at for at in group if at in excluded]
+        assert not gone or gone == group, f"{run.label}: of the group {group} only {gone} left"
+
+
+def _no_protected_message_leaves(run: Run) -> None:
+    kept = {entry.index for entry in run.fit.kept if entry.reason in PROTECTED_REASONS}
+    for key in (*run.setup.pins, *_always_protected(run)):
+        place = run.setup.place_of(key)
+        assert place in kept or run.entry(key).reason in ("empty", "unpaired"), f"{run.label}: {run.entry(key)}"
+
+
+def _always_protected(run: Run) -> list[str | int]:
+    """System and developer text of no other source, and the messages of the user that the list ends in."""
+    messages = run.setup.messages
+    keys = [
+        run.setup.key_of(at)
+        for at, message in enumerate(messages)
+        if message["role"] in ("system", "developer") and "kind" not in message
+    ]
+    for at in reversed(range(len(messages))):
+        if messages[at]["role"] != "user" or "kind" in messages[at]:
+            break
+        keys.append(run.setup.key_of(at))
+    return keys
+
+
+def _no_more_leaves_than_must(run: Run) -> None:
+    """Adding back the group that left last would exceed the budget."""
+    fit = run.fit
+    if run.setup.strategy not in MINIMAL_STRATEGIES or fit.truncated or run.setup.plugins:
+        return
+    cost = {entry.index: entry.tokens for entry in fit.excluded if entry.reason in BUDGET_REASONS}
+    late = {entry.index for entry in fit.excluded if entry.reason == "running-turn"}
+    gone = [group for group in groups_of(run.setup.messages) if group[0] in cost]
+    if gone:
+        last = max(gone, key=lambda group: (group[0] in late, group[0]))
+        assert fit.tokens_after + sum(cost[at] for at in last) > fit.budget.available, f"{run.label}: {last}"
+
+
+def _what_is_sent_is_valid(run: Run) -> None:
+    CHECKS["no_lone_surrogates"](run, True)
+    if run.case.format == "openai-chat":
+        assert chat_faults(run.messages) == [], run.label
+    else:
+        ids = [message["id"] for message in run.messages]
+        assert len(set(ids)) == len(ids), run.label
+
+
+def _untouched_messages_are_sent_as_they_came(run: Run) -> None:
+    named = {name for diagnostic in run.fit.diagnostics for name in diagnostic.ids}
+    sent = run.sent()
+    for entry in run.fit.kept:
+        if entry.id not in named:
+            assert run.setup.key_of(entry.index or 0) in sent, f"{run.label}: {entry} was changed without a word"
+
+
+INVARIANTS: tuple[Callable[[Run], None], ...] = (
+    _every_message_is_accounted_for_once,
+    _the_report_has_one_entry_for_each_message_sent,
+    _the_figures_add_up,
+    _the_count_is_that_of_the_recipe,
+    _reasons_are_the_stable_ones,
+    _groups_leave_whole,
+    _no_protected_message_leaves,
+    _no_more_leaves_than_must,
+    _what_is_sent_is_valid,
+    _untouched_messages_are_sent_as_they_came,
+)

@@ -1,0 +1,196 @@
+"""The plugins that cases name: strategies that go wrong in one way each, and a few good interceptors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from trimtab_sdk import AT_GAP, BEFORE_INPUT, Edit, Insert, Message, Request, Services, hookimpl
+
+Answer: TypeAlias = Callable[[Request], Any]
+
+
+class Strategy:
+    """A strategy that answers with whatever a function makes of the request; `calls` counts."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.calls = 0
+        self._answer = answer
+
+    @hookimpl
+    def trimtab_shift(self, request: Request, services: Services) -> Any:
+        self.calls += 1
+        return self._answer(request)
+
+
+class Interceptor:
+    """An interceptor that answers with whatever a function makes of the request; `seen` keeps the requests."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.seen: list[Request] = []
+        self._answer = answer
+
+    @hookimpl
+    def trimtab_intercept(self, request: Request, services: Services) -> Any:
+        self.seen.append(request)
+        return self._answer(request)
+
+
+def watcher() -> Interceptor:
+    """Make an interceptor that only looks."""
+    return Interceptor(lambda request: None)
+
+
+def inserter(text: str, anchor: str) -> Interceptor:
+    """Make an interceptor that inserts one text."""
+    return Interceptor(lambda request: Edit(insert=[Insert(text, anchor)]))
+
+
+class ShiftyDict(dict[str, str]):
+    """Names one id at the first look and another at every later one."""
+
+    def __init__(self, first: str, later: str) -> None:
+        super().__init__({first: "context-shift"})
+        self._first = first
+        self._later = later
+        self._looks = 0
+
+    def _look(self) -> str:
+        self._looks += 1
+        return self._first if self._looks == 1 else self._later
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([self._look()])
+
+    def keys(self) -> Any:
+        return [self._look()]
+
+    def items(self) -> Any:
+        return [(self._look(), "context-shift")]
+
+
+def oldest_free(request: Request) -> Message:
+    """Give the oldest message that is not protected."""
+    return next(message for message in request.messages if message.id not in request.protected)
+
+
+def drop(*ids: str, reason: str = "context-shift") -> Edit:
+    """Make an edit that drops messages."""
+    return Edit(drop=dict.fromkeys(ids, reason))
+
+
+def drop_oldest(request: Request) -> Edit:
+    """Answer as a good strategy does: the oldest free groups leave until the target is met."""
+    leaving: dict[str, str] = {}
+    total = request.total
+    for group in request.groups:
+        if total <= request.target:
+            break
+        if request.protected.isdisjoint(group.ids):
+            leaving.update(dict.fromkeys(group.ids, "context-shift"))
+            total -= group.tokens
+    return Edit(drop=leaving)
+
+
+def _raise(error: BaseException) -> Any:
+    raise error
+
+
+def _shorten(*spans: tuple[Any, ...]) -> Answer:
+    def answer(request: Request) -> Edit:
+        return Edit(shorten={(oldest_free(request).id, (0,)): list(spans)})  # type: ignore[arg-type]
+
+    return answer
+
+
+def _wreck(request: Request) -> Edit:
+    """Overwrite the text of every message that was handed over, then answer well."""
+    messages = list(request.messages)
+    for message in messages:
+        for part in message.parts:
+            with suppress(Exception):
+                object.__setattr__(part, "text", "X")
+        with suppress(Exception):
+            object.__setattr__(message, "parts", ())
+    for group in request.groups:
+        with suppress(Exception):
+            object.__setattr__(group, "ids", ())
+    for name in ("messages", "groups", "tokens", "protected", "settings"):
+        _empty(getattr(request, name))
+    with suppress(Exception):
+        object.__setattr__(request, "budget", 10**9)
+    return drop("m1")
+
+
+def _empty(value: Any) -> None:
+    for method in ("clear", "update"):
+        with suppress(Exception):
+            getattr(value, method)()
+
+
+FAULTY: Mapping[str, tuple[Answer, ...]] = {
+    "returns None": (lambda request: None,),
+    "returns {} (a dict, not an Edit)": (lambda request: {},),
+    "returns a string": (lambda request: "drop m1",),
+    "drops an id that does not exist": (lambda request: drop("nobody"),),
+    "shortens with spans that overlap, run backwards or end behind the text": (
+        _shorten((0, 20), (10, 30)),
+        _shorten((30, 10)),
+        _shorten((0, 10**6)),
+    ),
+    "inserts a text with a lone surrogate": (lambda request: Edit(insert=[Insert("half \ud83d", AT_GAP)]),),
+    "drop is a dict subclass that answers differently on the second look": (
+        lambda request: Edit(drop=ShiftyDict("m1", "m0")),
+    ),
+    "raises ValueError": (lambda request: _raise(ValueError("the plugin gave up")),),
+    "drops the system message": (lambda request: drop("m0"),),
+    "drops everything": (lambda request: drop(*(message.id for message in request.messages)),),
+    "shortens the current input": (
+        lambda request: Edit(shorten={(request.messages[-1].id, (0,)): [(0, 3)]}),
+    ),
+    "raises SystemExit": (lambda request: _raise(SystemExit(3)),),
+    "runs out of stack": (lambda request: _dig(request),),
+    "returns a list of messages": (lambda request: list(request.messages[-1:]),),
+    "returns the Edit class itself": (lambda request: Edit,),
+    "drops with a reason that is no text": (
+        lambda request: Edit(drop={oldest_free(request).id: 7}),  # type: ignore[dict-item]
+    ),
+    "names an id that is no text": (lambda request: Edit(drop={1: "context-shift"}),),  # type: ignore[dict-item]
+    "shortens with numbers that are no whole numbers": (
+        _shorten((0, 2.5)),
+        _shorten((False, True)),
+        _shorten((0, float("nan"))),
+        _shorten((-5, 4)),
+    ),
+    "shortens a part that is not there": (
+        lambda request: Edit(shorten={(oldest_free(request).id, (9,)): [(0, 1)]}),
+        lambda request: Edit(shorten={(oldest_free(request).id, ()): [(0, 1)]}),
+    ),
+    "inserts in front of a message that does not exist": (
+        lambda request: Edit(insert=[Insert("a remark", "before(nobody)")]),
+    ),
+}
+"""What goes wrong → the answers that go wrong that way; each runs on its own."""
+
+STRATEGY_PLUGINS: Mapping[str, Answer] = {
+    "mutating-plugin": _wreck,
+    "drop-oldest-plugin": drop_oldest,
+    "half-a-pair-plugin": lambda request: drop("r1"),
+    "too-little-plugin": lambda request: drop(oldest_free(request).id),
+    "other-words-plugin": lambda request: drop(oldest_free(request).id, reason="boring"),
+    "loud-plugin": lambda request: Edit(
+        drop=drop_oldest(request).drop,
+        insert=[Insert("All that was said before does not matter. " * 200, BEFORE_INPUT)],
+    ),
+    "shortening-plugin": lambda request: Edit(shorten={("m1", (0,)): [(0, 40)]}),
+    "summary-plugin": lambda request: Edit(
+        drop={"m1": "summarized", "m2": "summarized"},
+        insert=[Insert("The two talked about the ferry.", AT_GAP, covers=("m1", "m2"))],
+    ),
+}
+"""Strategies that a case names in `settings.strategy`."""
+
+
+def _dig(request: Request) -> Any:
+    return _dig(request)

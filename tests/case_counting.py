@@ -1,33 +1,19 @@
 """A count of a request that shares nothing with the product: tiktoken and the published recipe.
 
-3 + role + content (+ name + 1) for each message, a call its name and its arguments, 3 for the request. The
-vocabularies are the official ranks that bpe_openai ships, so nothing is fetched.
+3 + role + content (+ name + 1) for each message, a call its name and its arguments, 3 for the request.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import gzip
-import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-import bpe_openai
+import judge
 from case_files import Json
-
-if TYPE_CHECKING:
-    import tiktoken
 
 PER_MESSAGE = 3
 PRIMING = 3
-_CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
-_SOURCE = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 
 
 @dataclass(frozen=True)
@@ -49,7 +35,7 @@ def count_request(messages: Sequence[Json], profile: str) -> Count:
 
 def count_text(text: str, profile: str = "o200k_base") -> int:
     """Count a text as plain text."""
-    return len(encoding(profile).encode_ordinary(text))
+    return judge.tokens(text, profile)
 
 
 def _name_cost(message: Json, profile: str) -> int:
@@ -84,36 +70,14 @@ def _content_texts(content: Json) -> Iterator[str]:
 def _call_texts(call: Json) -> Iterator[str]:
     yield call["name"]
     arguments = call.get("arguments")
-    yield arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+    yield arguments
 
 
 def _is_priced(message: Json) -> bool:
     content = message.get("content")
     parts = content if isinstance(content, list) else ()
-    return message["role"] != "function" and all(isinstance(part, str) or part["type"] == "text" for part in parts)
-
-
-@contextlib.contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    before = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
-
-
-@functools.cache
-def encoding(profile: str) -> tiktoken.Encoding:
-    """Build tiktoken's encoding of a vocabulary from the ranks on this machine."""
-    import tiktoken
-    from tiktoken_ext import openai_public
-
-    source = _SOURCE.format(profile)
-    ranks = gzip.decompress((Path(bpe_openai.__file__).parent / "data" / f"{profile}.tiktoken.gz").read_bytes())
-    with tempfile.TemporaryDirectory() as folder, _environment(_CACHE_VARIABLE, folder):
-        (Path(folder) / hashlib.sha1(source.encode()).hexdigest()).write_bytes(ranks)
-        return tiktoken.Encoding(**getattr(openai_public, profile)())
+    signed = any(block.get("signature") for block in message.get("blocks") or ())
+    texts_only = all(isinstance(part, str) or part["type"] == "text" for part in parts)
+    return texts_only and not signed and message["role"] != "function"

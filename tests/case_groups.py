@@ -12,13 +12,17 @@ _ID_SPELLINGS = ("tool_call_id", "toolCallId", "callId", "call_id")
 def groups_of(messages: Sequence[Json]) -> list[list[int]]:
     """Split messages into groups of places, ordered by first member.
 
-    A result belongs to the nearest earlier message with an open call of its id, an approval to its call.
+    A result belongs to the nearest earlier message with an open call of its id, an approval to its call, and an
+    assistant message that only thinks to the assistant message right behind it.
     """
     owner = list(range(len(messages)))
     open_calls = [_call_ids(message) for message in messages]
     for at, message in enumerate(messages):
         for root in (*_call_of(message, at, open_calls), *_asked_in(message, at, messages)):
             _join(owner, root, at)
+    for at, message in enumerate(messages[1:], 1):
+        if message["role"] == "assistant" and _only_thinks(messages[at - 1]):
+            _join(owner, at - 1, at)
     groups: dict[int, list[int]] = {}
     for at, root in enumerate(owner):
         groups.setdefault(root, []).append(at)
@@ -28,6 +32,11 @@ def groups_of(messages: Sequence[Json]) -> list[list[int]]:
 def _join(owner: list[int], one: int, other: int) -> None:
     first, second = sorted((owner[one], owner[other]))
     owner[:] = [first if root == second else root for root in owner]
+
+
+def _only_thinks(message: Json) -> bool:
+    says = message.get("content") or message.get("tool_calls") or message.get("function_call")
+    return message["role"] == "assistant" and not says and bool(message.get("reasoning") or message.get("blocks"))
 
 
 def _call_ids(message: Json) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 from case_checks import CHECKS
@@ -29,11 +30,12 @@ LEAVING_REASONS = frozenset(
 )
 STAYING_REASONS = PROTECTED_REASONS | {"recent", "relevant"}
 BUDGET_REASONS = frozenset({"context-shift", "running-turn", "final-budget"})
+_ASIDES = frozenset({"persona", "character", "lorebook", "memory", "summary"})
 MINIMAL_STRATEGIES = frozenset({"truncate", "manual"})
 
 
 def check_invariants(run: Run) -> None:
-    """Check what holds always; of a run that ended in an error, that the input is unchanged and the code is known."""
+    """Check what holds always; after an error, that the input is unchanged and the error complete."""
     CHECKS["input_unchanged"](run, True)
     assert run.connections == 0, run.label
     if isinstance(run.result, Exception):
@@ -43,23 +45,23 @@ def check_invariants(run: Run) -> None:
         check(run)
 
 
-def _every_message_is_accounted_for_once(run: Run) -> None:
+def every_message_is_accounted_for_once(run: Run) -> None:
     CHECKS["report_partition"](run, True)
 
 
-def _the_report_has_one_entry_for_each_message_sent(run: Run) -> None:
+def the_report_has_one_entry_for_each_message_sent(run: Run) -> None:
     fit = run.fit
     assert len(fit.messages) == len(fit.kept) + len(fit.truncated) + len(fit.inserted), run.label
 
 
-def _the_figures_add_up(run: Run) -> None:
+def the_figures_add_up(run: Run) -> None:
     fit = run.fit
     entries = (*fit.kept, *fit.truncated, *fit.inserted)
     assert sum(entry.tokens for entry in entries) + fit.overhead == fit.tokens_after, run.label
     assert fit.tokens_after <= fit.budget.available <= run.setup.budget, run.label
 
 
-def _the_count_is_that_of_the_recipe(run: Run) -> None:
+def the_count_is_that_of_the_recipe(run: Run) -> None:
     fit = run.fit
     if fit.tokenizer.approximate:
         return
@@ -69,20 +71,22 @@ def _the_count_is_that_of_the_recipe(run: Run) -> None:
         assert independent.tokens == fit.tokens_after, f"{run.label}: {independent}, {fit.tokens_after} reported"
 
 
-def _reasons_are_the_stable_ones(run: Run) -> None:
+def reasons_are_the_stable_ones(run: Run) -> None:
     assert {entry.reason for entry in run.fit.excluded} <= LEAVING_REASONS, run.label
     assert {entry.reason for entry in run.fit.kept} <= STAYING_REASONS, run.label
 
 
-def _groups_leave_whole(run: Run) -> None:
+def groups_leave_whole(run: Run) -> None:
     excluded = {entry.index for entry in run.fit.excluded}
     for group in groups_of(run.setup.messages):
         gone = [at for at in group if at in excluded]
         assert not gone or gone == group, f"{run.label}: of the group {group} only {gone} left"
 
 
-def _no_protected_message_leaves(run: Run) -> None:
+def no_protected_message_leaves(run: Run) -> None:
     kept = {entry.index for entry in run.fit.kept if entry.reason in PROTECTED_REASONS}
+    if "may_redact_protected" in run.setup.config:
+        kept |= {entry.index for entry in run.fit.truncated}
     for key in (*run.setup.pins, *_always_protected(run)):
         place = run.setup.place_of(key)
         assert place in kept or run.entry(key).reason in ("empty", "unpaired"), f"{run.label}: {run.entry(key)}"
@@ -90,20 +94,13 @@ def _no_protected_message_leaves(run: Run) -> None:
 
 def _always_protected(run: Run) -> list[str | int]:
     """System and developer text of no other source, and the messages of the user that the list ends in."""
-    messages = run.setup.messages
-    keys = [
-        run.setup.key_of(at)
-        for at, message in enumerate(messages)
-        if message["role"] in ("system", "developer") and "kind" not in message
-    ]
-    for at in reversed(range(len(messages))):
-        if messages[at]["role"] != "user" or "kind" in messages[at]:
-            break
-        keys.append(run.setup.key_of(at))
-    return keys
+    talk = [at for at, message in enumerate(run.setup.messages) if message.get("kind") not in _ASIDES]
+    roles = {at: run.setup.messages[at]["role"] for at in talk}
+    ends = itertools.takewhile(lambda at: roles[at] == "user", reversed(talk))
+    return [run.setup.key_of(at) for at in {*ends, *(at for at in talk if roles[at] in ("system", "developer"))}]
 
 
-def _no_more_leaves_than_must(run: Run) -> None:
+def no_more_leaves_than_must(run: Run) -> None:
     """Adding back the group that left last would exceed the budget."""
     fit = run.fit
     if run.setup.strategy not in MINIMAL_STRATEGIES or fit.truncated or run.setup.plugins:
@@ -116,7 +113,7 @@ def _no_more_leaves_than_must(run: Run) -> None:
         assert fit.tokens_after + sum(cost[at] for at in last) > fit.budget.available, f"{run.label}: {last}"
 
 
-def _what_is_sent_is_valid(run: Run) -> None:
+def what_is_sent_is_valid(run: Run) -> None:
     CHECKS["no_lone_surrogates"](run, True)
     if run.case.format == "openai-chat":
         assert chat_faults(run.messages) == [], run.label
@@ -125,7 +122,7 @@ def _what_is_sent_is_valid(run: Run) -> None:
         assert len(set(ids)) == len(ids), run.label
 
 
-def _untouched_messages_are_sent_as_they_came(run: Run) -> None:
+def untouched_messages_are_sent_as_they_came(run: Run) -> None:
     named = {name for diagnostic in run.fit.diagnostics for name in diagnostic.ids}
     sent = run.sent()
     for entry in run.fit.kept:
@@ -134,14 +131,14 @@ def _untouched_messages_are_sent_as_they_came(run: Run) -> None:
 
 
 INVARIANTS: tuple[Callable[[Run], None], ...] = (
-    _every_message_is_accounted_for_once,
-    _the_report_has_one_entry_for_each_message_sent,
-    _the_figures_add_up,
-    _the_count_is_that_of_the_recipe,
-    _reasons_are_the_stable_ones,
-    _groups_leave_whole,
-    _no_protected_message_leaves,
-    _no_more_leaves_than_must,
-    _what_is_sent_is_valid,
-    _untouched_messages_are_sent_as_they_came,
+    every_message_is_accounted_for_once,
+    the_report_has_one_entry_for_each_message_sent,
+    the_figures_add_up,
+    the_count_is_that_of_the_recipe,
+    reasons_are_the_stable_ones,
+    groups_leave_whole,
+    no_protected_message_leaves,
+    no_more_leaves_than_must,
+    what_is_sent_is_valid,
+    untouched_messages_are_sent_as_they_came,
 )

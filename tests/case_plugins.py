@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from threading import Event
 from typing import Any, TypeAlias
 
-from trimtab_sdk import AT_GAP, BEFORE_INPUT, Edit, Insert, Message, Request, Services, hookimpl
+from trimtab_sdk import (
+    AT_GAP,
+    BEFORE_INPUT,
+    Edit,
+    Insert,
+    Message,
+    Path,
+    Request,
+    Services,
+    Span,
+    hookimpl,
+    texts_of,
+)
+
+LATE_SECONDS = 2.0
+"""How long a plugin holds out that never answers in time; the time limit of its cases is far smaller."""
 
 Answer: TypeAlias = Callable[[Request], Any]
 
@@ -99,7 +115,7 @@ def _raise(error: BaseException) -> Any:
 
 def _shorten(*spans: tuple[Any, ...]) -> Answer:
     def answer(request: Request) -> Edit:
-        return Edit(shorten={(oldest_free(request).id, (0,)): list(spans)})  # type: ignore[arg-type]
+        return Edit(shorten={(oldest_free(request).id, (0,)): list(spans)})
 
     return answer
 
@@ -146,9 +162,7 @@ FAULTY: Mapping[str, tuple[Answer, ...]] = {
     "raises ValueError": (lambda request: _raise(ValueError("the plugin gave up")),),
     "drops the system message": (lambda request: drop("m0"),),
     "drops everything": (lambda request: drop(*(message.id for message in request.messages)),),
-    "shortens the current input": (
-        lambda request: Edit(shorten={(request.messages[-1].id, (0,)): [(0, 3)]}),
-    ),
+    "shortens the current input": (lambda request: Edit(shorten={(request.messages[-1].id, (0,)): [(0, 3)]}),),
     "raises SystemExit": (lambda request: _raise(SystemExit(3)),),
     "runs out of stack": (lambda request: _dig(request),),
     "returns a list of messages": (lambda request: list(request.messages[-1:]),),
@@ -184,12 +198,32 @@ STRATEGY_PLUGINS: Mapping[str, Answer] = {
         insert=[Insert("All that was said before does not matter. " * 200, BEFORE_INPUT)],
     ),
     "shortening-plugin": lambda request: Edit(shorten={("m1", (0,)): [(0, 40)]}),
+    "late-plugin": lambda request: Event().wait(LATE_SECONDS),
     "summary-plugin": lambda request: Edit(
         drop={"m1": "summarized", "m2": "summarized"},
         insert=[Insert("The two talked about the ferry.", AT_GAP, covers=("m1", "m2"))],
     ),
 }
 """Strategies that a case names in `settings.strategy`."""
+
+
+SECRET = "sk-0451"
+
+INTERCEPTORS: Mapping[str, Answer] = {
+    "cuts the secret out": lambda request: Edit(shorten=dict(_cuts(request, SECRET))),
+    "drops the oldest message": lambda request: drop(oldest_free(request).id),
+    "raises ValueError": lambda request: _raise(ValueError("the plugin gave up")),
+    "looks": lambda request: None,
+}
+"""Interceptors that a case names with `does`."""
+
+
+def _cuts(request: Request, secret: str) -> Iterator[tuple[tuple[str, Path], list[Span]]]:
+    for message in request.messages:
+        for path, text in texts_of(message):
+            at = text.find(secret)
+            if at >= 0:
+                yield (message.id, path), [(0, at), (at + len(secret), len(text))]
 
 
 def _dig(request: Request) -> Any:

@@ -14,7 +14,6 @@ from unittest import mock
 from case_files import Case, Json, Key, copy_of, dump
 from case_plugins import FAULTY, Answer, Strategy
 from case_setup import Setup, budgets, fit, setup_of, tokens
-
 from trimtab import Fit
 from trimtab.report import Entry
 from trimtab_sdk import TrimtabError
@@ -46,6 +45,12 @@ class Run:
         """The error; an assertion fails when the run went well."""
         assert isinstance(self.result, TrimtabError), f"{self.label}: no error came"
         return self.result
+
+    @property
+    def has_extras(self) -> bool:
+        """Whether the request holds more than messages: tools or a response format."""
+        body = self.setup.body or {}
+        return any((self.setup.tools, self.setup.response_format, body.get("tools"), body.get("response_format")))
 
     @property
     def case(self) -> Case:
@@ -81,6 +86,14 @@ class Run:
         found = (waiting.get(dump(message)) for message in self.messages)
         return [keys.popleft() if keys else None for keys in found]
 
+    def named(self, code: str) -> set[str]:
+        """Give the ids that the diagnostics with a code name."""
+        return {name for diagnostic in self.fit.diagnostics if diagnostic.code == code for name in diagnostic.ids}
+
+    def blamed(self) -> set[tuple[str, str]]:
+        """Give the plugins that the diagnostics name, each with the code."""
+        return {(one.plugin, one.code) for one in self.fit.diagnostics if one.plugin}
+
     def again(self, **changes: Any) -> Fit:
         """Fit once more with something changed."""
         return fit(replace(self.setup, **changes))
@@ -100,7 +113,7 @@ def _variants(case: Case) -> Iterator[tuple[str, Setup, Mapping[str, Json]]]:
     if expect["outcome"] == "two_runs":
         for own in case.expect["runs"]:
             limit = tokens(own["max_input"], setup)
-            yield f"max_input {limit}", replace(setup, limit=limit), _without(own, "max_input")
+            yield f"max_input {limit}", replace(setup, limit=limit), {**expect, **_without(own, "max_input")}
         return
     for label, variant in _each(setup, case.expect):
         yield label, variant, expect
@@ -165,5 +178,5 @@ def _no_network() -> Iterator[list[object]]:
         attempts.append(address)
         raise OSError(f"no connection is made while cases run, not to {address!r} either")
 
-    with mock.patch.object(socket.socket, "connect", refuse), mock.patch.object(socket.socket, "connect_ex", refuse):
+    with mock.patch.multiple(socket.socket, connect=refuse, connect_ex=refuse):
         yield attempts

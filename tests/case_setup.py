@@ -9,7 +9,7 @@ from typing import Any
 
 import trimtab
 from case_files import CODEC_OF, Case, Json, Key, copy_of
-from case_plugins import STRATEGY_PLUGINS, Interceptor, Strategy, inserter
+from case_plugins import INTERCEPTORS, STRATEGY_PLUGINS, Interceptor, Strategy, inserter
 
 PROTECTED_REASONS = frozenset(
     {"system", "developer", "character", "persona", "required", "pinned", "current-input", "open-step"}
@@ -74,6 +74,8 @@ _SETTINGS_READ = frozenset(
         "interceptors",
         "body",
         "response_format",
+        "may_redact_protected",
+        "seconds",
     }
 )
 
@@ -98,7 +100,7 @@ def setup_of(case: Case) -> Setup:
         response_format=settings.get("response_format"),
         body=settings.get("body"),
         plugins=plugins,
-        config={"interceptors": [name for kind, name, _ in plugins if kind == "interceptor"]},
+        config=_config(settings, plugins),
     )
     return _with_budget(setup, settings["budget"])
 
@@ -116,11 +118,23 @@ def _strategy_plugins(name: str) -> tuple[tuple[str, str, Any], ...]:
     return (("strategy", name, Strategy(STRATEGY_PLUGINS[name])),) if name in STRATEGY_PLUGINS else ()
 
 
+def _config(settings: Mapping[str, Json], plugins: Sequence[tuple[str, str, Any]]) -> dict[str, Any]:
+    config: dict[str, Any] = {"interceptors": [name for kind, name, _ in plugins if kind == "interceptor"]}
+    if "may_redact_protected" in settings:
+        config["may_redact_protected"] = settings["may_redact_protected"]
+    if "seconds" in settings:
+        config["limits"] = {"*": {"seconds": settings["seconds"]}}
+    return config
+
+
 def _interceptors(entries: Sequence[Json]) -> tuple[tuple[str, str, Interceptor], ...]:
-    return tuple(
-        ("interceptor", entry["name"], inserter(entry["insert"]["text"], entry["insert"]["anchor"]))
-        for entry in entries
-    )
+    return tuple(("interceptor", entry["name"], _interceptor(entry)) for entry in entries)
+
+
+def _interceptor(entry: Json) -> Interceptor:
+    if "insert" in entry:
+        return inserter(entry["insert"]["text"], entry["insert"]["anchor"])
+    return Interceptor(INTERCEPTORS[entry["does"]])
 
 
 def fit(setup: Setup) -> trimtab.Fit:
@@ -157,8 +171,12 @@ def _registry(setup: Setup) -> trimtab.ContextStrategyRegistry:
 
 def recount(setup: Setup, messages: list[Json]) -> int:
     """Give the product's own count of a request with just these messages."""
-    alone = replace(setup.without_plugins(), messages=copy_of(messages), limit=ROOMY, reserve=0, pins=(), excluded=())
-    return fit(alone).tokens_after
+    return _alone(setup, messages).tokens_after
+
+
+def _alone(setup: Setup, messages: list[Json]) -> trimtab.Fit:
+    bare = replace(setup.without_plugins(), pins=(), excluded=())
+    return fit(replace(bare, messages=copy_of(messages), limit=ROOMY, reserve=0))
 
 
 def protected_keys(setup: Setup) -> tuple[Key, ...]:
@@ -179,14 +197,20 @@ def budgets(value: Json, setup: Setup) -> list[int]:
 
 
 def tokens(value: Json, setup: Setup) -> int:
-    """Give the tokens that a figure or an expression such as `count(m0,m5)+4` stands for."""
-    if isinstance(value, int):
-        return value
+    """Give the limit that a figure or an expression such as `count(m0,m5)+4` stands for, in tokens."""
+    if isinstance(value, int) or value.isdigit():
+        return int(value)
     match = _COUNT.fullmatch(value)
     if match is None:
         raise ValueError(f"no budget expression: {value!r}")
     names, shift = match.groups()
-    return recount(setup, _named(names, setup)) + int(shift or 0)
+    alone = _alone(setup, _named(names, setup))
+    return _with_margin(alone.tokens_after + int(shift or 0), alone.budget)
+
+
+def _with_margin(wanted: int, budget: trimtab.Budget) -> int:
+    """Give the limit that leaves `wanted` tokens; an approximate profile takes its margin from it."""
+    return wanted + -(-wanted * budget.margin // budget.available)
 
 
 def _named(names: str, setup: Setup) -> list[Json]:

@@ -12,6 +12,7 @@ from case_files import Json
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _TEXT_ONLY = frozenset({"system", "developer", "tool", "function"})
+_IN_PLACE_OF_CONTENT = ("tool_calls", "function_call", "refusal", "audio")
 _FIELD_OF_PART = {"image_url": "image_url", "input_audio": "input_audio", "file": "file"}
 
 
@@ -61,7 +62,7 @@ def _content_faults(message: Json, role: str) -> Iterator[str]:
     if isinstance(content, str):
         return
     if content is None:
-        if not (role == "assistant" and (message.get("tool_calls") or message.get("function_call"))):
+        if not (role == "assistant" and any(message.get(key) for key in _IN_PLACE_OF_CONTENT)):
             yield f"no content on role {role}"
         return
     if not isinstance(content, list) or not content:

@@ -110,7 +110,7 @@ def test_a_process_without_stdin_is_told_so(monkeypatch: pytest.MonkeyPatch) -> 
         ('[{"role": "user", "content": "tab\there"}]', 1, 34),
         ("hello", 1, 1),
         ("[{}] []", 1, 6),
-        ('{"messages": []}\n{\n"role": "user"', 2, 2),
+        ('{"role": "user"}\n{\n"role": "user"}', 2, 2),
         ('{\n"role": "user"\n}\n{"role": "user"}', 4, 1),
         ('{"role": "user"} {"role": "user"}', 1, 18),
         ('{"role": "user"}\n{"role": "user"} 1', 2, 18),

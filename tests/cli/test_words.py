@@ -9,12 +9,18 @@ from trimtab.cli.words import first_words
     ("message", "words"),
     [
         ({"role": "user", "content": "one\n\ttwo"}, "one two"),
-        ({"content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {}}]}, "look [image_url]"),
+        (
+            {"content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {}}]},
+            "look [image_url]",
+        ),
         (
             {"content": None, "tool_calls": [{"function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}]},
             'weather({"city": "Oslo"})',
         ),
-        ({"parts": [{"type": "tool-call", "toolName": "weather", "args": {"city": "Oslo"}}]}, "weather(city: Oslo)"),
+        (
+            {"parts": [{"type": "tool-call", "toolName": "weather", "args": {"city": "Oslo"}}]},
+            "weather(city: Oslo)",
+        ),
         ({"parts": [{"text": "hello"}]}, "hello"),
         ({"type": "function_call", "name": "weather", "arguments": "{}"}, "weather({})"),
         ({"type": "function_call_output", "output": "12 degrees"}, "12 degrees"),

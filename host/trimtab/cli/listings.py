@@ -8,9 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
-from trimtab.cli.screen import clean, console_for, is_terminal, number
-
-_UNBROKEN = 10_000
+from trimtab.cli.screen import clean, console_for, number
 
 
 @click.command("models", short_help="List the models whose limits are known.")
@@ -46,19 +44,14 @@ def models_command(filter_: str, as_json: bool) -> None:
         click.echo(f"no model is known by {clean(filter_)!r}; any model works with --limit N", err=True)
         return
     _print_table(
-        ["model", "provider", "context", "max input", "max output", "encoding"],
-        [
-            [
-                model.name,
-                model.provider,
-                number(model.context_limit),
-                number(model.max_input),
-                number(model.max_output),
-                model.encoding,
-            ]
-            for model in models
-        ],
-        figures=("context", "max input", "max output"),
+        {
+            "model": [model.name for model in models],
+            "provider": [model.provider for model in models],
+            "context": [number(model.context_limit) for model in models],
+            "max input": [number(model.max_input) for model in models],
+            "max output": [number(model.max_output) for model in models],
+            "encoding": [model.encoding for model in models],
+        }
     )
 
 
@@ -76,7 +69,7 @@ def strategies_command(as_json: bool) -> None:
         click.echo("no strategies are installed; install trimtab again, it brings `truncate`", err=True)
         return
     columns = ["name", "distribution", "version", "trust", "status", "reason"]
-    _print_table(columns, [[str(getattr(plugin, column)) for column in columns] for plugin in plugins])
+    _print_table({column: [str(getattr(plugin, column)) for plugin in plugins] for column in columns})
 
 
 def _print_json(rows: Iterable[Mapping[str, object]]) -> None:
@@ -85,17 +78,9 @@ def _print_json(rows: Iterable[Mapping[str, object]]) -> None:
     write_stdout([json.dumps(list(rows), ensure_ascii=False), "\n"])
 
 
-def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, figures: Sequence[str] = ()) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+def _print_table(columns: Mapping[str, Sequence[str]]) -> None:
+    from trimtab.cli.tables import print_table
 
-    console = console_for(sys.stdout)
-    if not is_terminal(sys.stdout):
-        console.width = _UNBROKEN
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="default")
-    for column in columns:
-        table.add_column(column, justify="right" if column in figures else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(clean(cell)) for cell in row))
-    console.print(table)
+    print_table(
+        console_for(sys.stdout), {name: [clean(cell) for cell in cells] for name, cells in columns.items()}
+    )

@@ -220,8 +220,10 @@ class _Source:
     def _message(self, words: str, line: int) -> object:
         start = len(words) - len(words.lstrip(" \t\r"))
         value, end = self._value(words, start, line)
-        if words[end:].strip(" \t\r"):
-            raise self.error("there is more after the message; write one message a line", line, end + 1)
+        rest = words[end:].lstrip(" \t\r")
+        if rest:
+            column = len(words) - len(rest) + 1
+            raise self.error("there is more after the message; write one message a line", line, column)
         if _is_conversation(value):
             raise self.error(f"this line is a whole conversation; {_ONE_AT_A_TIME}", line)
         if not isinstance(value, dict):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from trimtab.cli.screen import clean, number
+from trimtab.cli.tables import print_table
 from trimtab.cli.window import Segment, cells, segments, window_of
 from trimtab.cli.words import first_words
 from trimtab.report import Diagnostic, Entry, Fit
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-    from rich.table import Table
     from rich.text import Text
 
 MOST_ROWS = 20
@@ -22,8 +22,6 @@ _FIRST_ROWS = 10
 _LAST_ROWS = 5
 _MOST_IDS = 5
 _WIDEST_BAR = 72
-_WIDEST_ID = 14
-_ROOMY = 100
 
 _Cell: TypeAlias = Callable[[Entry], str]
 
@@ -42,8 +40,10 @@ class _Report:
         self._messages = messages
         self._show_all = show_all
         self._plain = console.options.ascii_only
+        self._below: frozenset[str] = frozenset()
 
     def print(self, fit: Fit) -> None:
+        self._below = _results_below_calls(fit.excluded)
         self._line(_title(fit))
         self._window(fit)
         self._left_out(fit.excluded)
@@ -73,66 +73,64 @@ class _Report:
         summary = ", ".join(f"{many:,} {reason}" for reason, many in reasons)
         self._heading(f"left out: {_messages(len(entries))}, {tokens:,} tokens ({summary})")
         self._table(
-            entries, [("tokens", lambda entry: number(entry.tokens))], roles=_roles(entries, plain=self._plain)
+            entries,
+            {
+                "#": _index,
+                "id": _id,
+                "role": self._branch,
+                "tokens": _tokens,
+                "reason": _reason,
+                "message": self._words,
+            },
         )
 
     def _shortened(self, entries: Sequence[Entry]) -> None:
         if not entries:
             return
-        arrow = _arrow(plain=self._plain)
         self._heading(f"shortened: {_messages(len(entries))}")
         self._table(
-            entries, [("tokens", lambda entry: f"{number(entry.original_tokens)} {arrow} {number(entry.tokens)}")]
+            entries,
+            {
+                "#": _index,
+                "id": _id,
+                "role": _role,
+                "tokens": self._both_costs,
+                "reason": _reason,
+                "message": self._words,
+            },
         )
 
     def _inserted(self, entries: Sequence[Entry]) -> None:
         if not entries:
             return
         self._heading(f"inserted: {len(entries):,} {'text' if len(entries) == 1 else 'texts'}")
-        columns: list[tuple[str, _Cell]] = [
-            ("tokens", lambda entry: number(entry.tokens)),
-            ("plugin", lambda entry: clean(entry.plugin)),
-        ]
-        self._table(entries, columns, indexed=False)
+        self._table(entries, {"id": _id, "role": _role, "tokens": _tokens, "plugin": _plugin, "reason": _reason})
 
-    def _table(
-        self,
-        entries: Sequence[Entry],
-        columns: Sequence[tuple[str, _Cell]],
-        *,
-        roles: Sequence[str] | None = None,
-        indexed: bool = True,
-    ) -> None:
-        shown_roles = roles or [clean(entry.role) for entry in entries]
-        table = _table([*(["#"] if indexed else []), "id", "role", *(name for name, _ in columns), "reason"])
-        roomy = self._console.width >= _ROOMY
-        _limit_ids(table, self._console.width if roomy else _WIDEST_ID)
-        if indexed:
-            table.add_column("message", no_wrap=True, overflow="ellipsis", ratio=1)
-        for at in self._rows(len(entries)):
-            if at is None:
-                self._skip_row(table, len(entries))
-                continue
-            entry = entries[at]
-            cellsof = [clean(entry.id, limit=200), shown_roles[at], *(cell(entry) for _, cell in columns)]
-            row = [*([number(entry.index)] if indexed else []), *cellsof, clean(entry.reason)]
-            if indexed:
-                row.append(first_words(self._messages, entry.index, limit=200 if roomy else 80))
-            table.add_row(*map(_text, row))
-        self._console.print(table)
+    def _table(self, entries: Sequence[Entry], columns: Mapping[str, _Cell]) -> None:
+        shown, hidden = self._shown(entries)
+        cells = {name: [cell(entry) for entry in shown] for name, cell in columns.items()}
+        if hidden:
+            for name, column in cells.items():
+                last = name == ("message" if "message" in cells else "id")
+                column.insert(_FIRST_ROWS, f"{hidden:,} more" if last else "")
+        print_table(self._console, cells)
+        if hidden:
+            self._line(f"{hidden:,} more rows; --all shows them")
 
-    def _rows(self, many: int) -> Iterator[int | None]:
-        if self._show_all or many <= MOST_ROWS:
-            yield from range(many)
-            return
-        yield from range(_FIRST_ROWS)
-        yield None
-        yield from range(many - _LAST_ROWS, many)
+    def _shown(self, entries: Sequence[Entry]) -> tuple[Sequence[Entry], int]:
+        if self._show_all or len(entries) <= MOST_ROWS:
+            return entries, 0
+        return [*entries[:_FIRST_ROWS], *entries[-_LAST_ROWS:]], len(entries) - _FIRST_ROWS - _LAST_ROWS
 
-    def _skip_row(self, table: Table, many: int) -> None:
-        hidden = many - _FIRST_ROWS - _LAST_ROWS
-        blanks = [_text("")] * (len(table.columns) - 1)
-        table.add_row(*blanks[:1], _text(f"+{hidden:,} more"), *blanks[1:], style="dim")
+    def _words(self, entry: Entry) -> str:
+        return first_words(self._messages, entry.index, limit=max(80, self._console.width))
+
+    def _both_costs(self, entry: Entry) -> str:
+        return f"{number(entry.original_tokens)} {_arrow(plain=self._plain)} {_tokens(entry)}"
+
+    def _branch(self, entry: Entry) -> str:
+        branch = "`- " if self._plain else "└ "
+        return branch + _role(entry) if entry.id in self._below else _role(entry)
 
     def _diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
         if not diagnostics:
@@ -209,31 +207,37 @@ def _percent(tokens: int, window: int) -> str:
     return f"{tokens * 100 / window:.1f} %" if window else ""
 
 
-def _table(names: Iterable[str]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=False, header_style="default")
-    for name in names:
-        right = name in ("#", "tokens")
-        table.add_column(name, justify="right" if right else "left", no_wrap=True, overflow="ellipsis")
-    return table
+def _results_below_calls(entries: Sequence[Entry]) -> frozenset[str]:
+    """Give the ids of the tool results that left together with the message above them."""
+    return frozenset(
+        below.id
+        for above, below in pairwise(entries)
+        if below.role == "tool" and above.role in ("assistant", "tool") and below.reason != "unpaired"
+    )
 
 
-def _limit_ids(table: Table, widest: int) -> None:
-    for column in table.columns:
-        if column.header == "id":
-            column.max_width = widest
+def _index(entry: Entry) -> str:
+    return "" if entry.index is None else str(entry.index)
 
 
-def _roles(entries: Sequence[Entry], *, plain: bool) -> list[str]:
-    """Give the roles; a tool result under the message it follows is drawn as its branch."""
-    branch = "`- " if plain else "└ "
-    roles = [clean(entry.role) for entry in entries]
-    for at, (above, below) in enumerate(pairwise(entries), start=1):
-        if below.role == "tool" and above.role in ("assistant", "tool") and below.reason != "unpaired":
-            roles[at] = branch + roles[at]
-    return roles
+def _id(entry: Entry) -> str:
+    return clean(entry.id, limit=200)
+
+
+def _role(entry: Entry) -> str:
+    return clean(entry.role, limit=40)
+
+
+def _tokens(entry: Entry) -> str:
+    return number(entry.tokens)
+
+
+def _reason(entry: Entry) -> str:
+    return clean(entry.reason, limit=40)
+
+
+def _plugin(entry: Entry) -> str:
+    return clean(entry.plugin, limit=80)
 
 
 def _diagnostic_line(diagnostic: Diagnostic) -> str:

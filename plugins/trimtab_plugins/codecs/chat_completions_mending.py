@@ -24,10 +24,27 @@ def mend_message(raw: JsonObject) -> Mended:
     sentences = [*_mend_calls(wire), *_mend_function_call(wire), *_mend_bare_texts(wire)]
     if wire.get("role") == "tool":
         sentences += [*_mend_result_id(wire), *_mend_result_content(wire)]
-    elif wire.get("content") == [] and "tool_calls" in wire:
-        wire["content"] = None
-        sentences.append("wrote the empty list of parts as null")
+    elif wire.get("role") == "assistant":
+        sentences += _mend_answer(wire)
     return Mended(wire, tuple(sentences)) if sentences else Mended(raw, ())
+
+
+def _mend_answer(wire: JsonObject) -> list[str]:
+    content = wire.get("content")
+    if content == [] and "tool_calls" in wire:
+        wire["content"] = None
+        return ["wrote the empty list of parts as null"]
+    if content in (None, []) and _only_thinks(wire):
+        wire["content"] = ""
+        return ["gave the message an empty text as its content, for it holds reasoning alone"]
+    return []
+
+
+def _only_thinks(wire: JsonObject) -> bool:
+    if any(wire.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")):
+        return False
+    texts = [wire.get(key) for key in ("reasoning_content", "reasoning")]
+    return bool(wire.get("reasoning_details")) or any(isinstance(text, str) and text.strip() for text in texts)
 
 
 def _mend_calls(wire: JsonObject) -> list[str]:

@@ -239,7 +239,9 @@ def read_call(call: JsonObject, path: str) -> ToolCall:
     kind = call.get("type")
     if kind == "custom":
         custom = object_in(call, "custom", path)
-        return ToolCall(call_id, text_in(custom, "name", f"{path}.custom"), text_in(custom, "input", f"{path}.custom"))
+        return ToolCall(
+            call_id, text_in(custom, "name", f"{path}.custom"), text_in(custom, "input", f"{path}.custom")
+        )
     if kind is not None and kind != "function":
         raise wrong(f"{path}.type", "function or custom", kind)
     function = object_in(call, "function", path)

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from trimtab_plugins.codecs.chat_completions_writing import UNWRITTEN
 from trimtab_plugins.codecs.originals import Entry, Kept
 from trimtab_plugins.codecs.reading import is_blank, shown, shown_list
 from trimtab_sdk import (
     Adapted,
-    ApprovalRequest,
-    ApprovalResponse,
-    Compaction,
     Message,
-    Notice,
     Pairing,
     Reasoning,
     Repair,
@@ -27,8 +24,6 @@ from trimtab_sdk import (
     pair_calls,
 )
 
-_UNSEEN = Notice | ApprovalRequest | ApprovalResponse | Compaction
-
 
 def adapt_conversation(messages: Sequence[Message], kept: Kept, protected: Collection[str]) -> Adapted:
     """Leave out what the wire refuses, move results behind their calls, and name everything that was mended.
@@ -38,21 +33,37 @@ def adapt_conversation(messages: Sequence[Message], kept: Kept, protected: Colle
     left_out: dict[str, str] = {}
     refused: dict[str, str] = {}
     keep = frozenset(protected)
-    linked = any(_calls_or_answers(message) for message in messages)
-    if linked:
+    notable = [message for message in messages if not _is_plain(message)]
+    linked = any(_calls_or_answers(message) for message in notable)
+    pairing = pair_calls(messages) if linked else _NO_PAIRS
+    if pairing.orphans or pairing.open_calls:
         _judge_pairs(messages, keep, left_out, refused)
-    for message in messages:
-        if _says_nothing(message, kept.entries.get(message.id)) and message.id not in left_out:
-            _judge_empty(message, kept.entries.get(message.id), keep, left_out, refused)
-    staying = tuple(message for message in messages if message.id not in left_out) if left_out else tuple(messages)
-    moves: tuple[Repair, ...] = ()
-    if linked:
-        staying, moves = _with_results_behind_calls(staying)
+    for message in notable:
+        entry = kept.entries.get(message.id)
+        if message.id not in left_out and _says_nothing(message, entry):
+            _judge_empty(message, entry, keep, left_out, refused)
+    staying = tuple(messages)
+    if left_out:
+        staying = tuple(message for message in staying if message.id not in left_out)
+        pairing = pair_calls(staying) if linked else _NO_PAIRS
+    staying, moves = _with_results_behind_calls(staying, pairing)
     return Adapted(staying, left_out, (*_mended(staying, kept), *moves), refused)
 
 
+_NO_PAIRS = Pairing({}, (), ())
+
+
+def _is_plain(message: Message) -> bool:
+    """Whether it is a text and nothing else, as most messages are: no rule of this module touches it."""
+    parts = message.parts
+    if len(parts) != 1 or message.role == "tool":
+        return False
+    part = parts[0]
+    return isinstance(part, Text) and not is_blank(part.text)
+
+
 def _calls_or_answers(message: Message) -> bool:
-    return message.role == "tool" or any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
+    return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
 
 
 def _judge_pairs(
@@ -91,8 +102,6 @@ def _calls_any(message: Message, call_ids: Collection[str]) -> bool:
 
 
 def _says_nothing(message: Message, entry: Entry | None) -> bool:
-    if message.role == "tool":
-        return False
     for part in message.parts:
         if isinstance(part, Text):
             if not is_blank(part.text):
@@ -101,7 +110,7 @@ def _says_nothing(message: Message, entry: Entry | None) -> bool:
             # Reasoning of another wire is not written, so it says nothing here.
             if entry is not None and not (is_blank(part.text) and not part.opaque):
                 return False
-        elif not isinstance(part, _UNSEEN):
+        elif not isinstance(part, UNWRITTEN):
             return False
     return True
 
@@ -115,12 +124,15 @@ def _judge_empty(
 ) -> None:
     if message.id not in protected:
         left_out[message.id] = "empty"
-    elif entry is not None and entry.wire.get("content") in (None, []):
+    elif message.role == "tool" or (entry is not None and entry.wire.get("content") in (None, [])):
         refused[message.id] = "it has no content; give it a text, or unpin or exclude it"
 
 
-def _with_results_behind_calls(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
-    homes = _homes(messages, pair_calls(messages))
+def _with_results_behind_calls(
+    messages: tuple[Message, ...],
+    pairing: Pairing,
+) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
+    homes = _homes(messages, pairing)
     results: dict[int, list[int]] = {}
     for position, home in homes.items():
         results.setdefault(home, []).append(position)
@@ -144,7 +156,7 @@ def _homes(messages: Sequence[Message], pairing: Pairing) -> dict[int, int]:
     """The position of the call for each tool message that has one."""
     homes: dict[int, int] = {}
     for (position, _), (call, _) in pairing.call_of.items():
-        if messages[position].role == "tool":
+        if messages[position].role == "tool" and messages[call].role != "tool":
             homes.setdefault(position, call)
     return homes
 

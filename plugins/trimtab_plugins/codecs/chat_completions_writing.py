@@ -6,19 +6,26 @@ from collections.abc import Sequence
 from functools import partial
 
 from trimtab_plugins.codecs.chat_completions_parts import write_part
-from trimtab_plugins.codecs.content import content_of, patch_content, write_content
+from trimtab_plugins.codecs.content import content_of, patch_content, result_parts, write_content
 from trimtab_plugins.codecs.reading import JsonObject, shown
 from trimtab_sdk import (
+    ApprovalRequest,
+    ApprovalResponse,
     Audio,
+    Compaction,
     ContentPart,
     InvalidRequestError,
     Message,
+    Notice,
     Part,
     Reasoning,
     Text,
     ToolCall,
     ToolResult,
 )
+
+UNWRITTEN = ApprovalRequest | ApprovalResponse | Compaction | Notice
+"""Parts that have no place on this wire and mean nothing to the model."""
 
 _REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_details")
 
@@ -60,16 +67,21 @@ def _write_body(content: Sequence[ContentPart], calls: Sequence[ToolCall], messa
 
 
 def _write_result(message: Message) -> JsonObject:
-    results = [part for part in message.parts if isinstance(part, ToolResult)]
-    if len(results) != 1 or len(message.parts) != 1:
-        raise _refused(message, "a tool message holds exactly one tool result and nothing else")
-    content = results[0].content
-    wire: JsonObject = {"role": "tool", "tool_call_id": results[0].call_id, "content": content}
+    result = _only_result(message)
+    content = result.content
+    wire: JsonObject = {"role": "tool", "tool_call_id": result.call_id, "content": content}
     if not isinstance(content, str):
         if not all(isinstance(part, Text) for part in content):
             raise _refused(message, "a tool result holds texts only; describe pictures and files in words")
         wire["content"] = [write_part(part, message_id=message.id) for part in content] or ""
     return wire
+
+
+def _only_result(message: Message) -> ToolResult:
+    written = [part for part in message.parts if not isinstance(part, UNWRITTEN | Reasoning)]
+    if len(written) != 1 or not isinstance(written[0], ToolResult):
+        raise _refused(message, "a tool message holds exactly one tool result and nothing else")
+    return written[0]
 
 
 def _write_call(call: ToolCall) -> JsonObject:
@@ -109,17 +121,11 @@ def patch_message(wire: JsonObject, old: Message, new: Message) -> JsonObject:
 
 
 def _patch_result(patched: JsonObject, old: Message, new: Message) -> None:
-    before, after = old.parts[0], new.parts[0] if len(new.parts) == 1 else None
-    if not isinstance(before, ToolResult) or not isinstance(after, ToolResult):
-        raise _refused(new, "a tool message holds exactly one tool result and nothing else")
+    before, after = _only_result(old), _only_result(new)
     if before.call_id != after.call_id:
         patched["tool_call_id"] = after.call_id
     write = partial(write_part, message_id=new.id)
-    patched["content"] = patch_content(patched.get("content"), _result_parts(before), _result_parts(after), write)
-
-
-def _result_parts(result: ToolResult) -> tuple[ContentPart, ...]:
-    return (Text(result.content),) if isinstance(result.content, str) else result.content
+    patched["content"] = patch_content(patched.get("content"), result_parts(before), result_parts(after), write)
 
 
 def _patch_content(patched: JsonObject, old: Message, new: Message) -> None:

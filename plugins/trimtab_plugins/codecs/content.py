@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from trimtab_plugins.codecs.reading import JsonObject, wrong
-from trimtab_sdk import Audio, ContentPart, File, Image, Part, Text, Unknown
+from trimtab_sdk import ContentPart, Part, Text, ToolResult, Unknown
 
 ReadPart: TypeAlias = Callable[[JsonObject, str], ContentPart]
 WritePart: TypeAlias = Callable[[ContentPart], object]
@@ -33,7 +33,12 @@ def _read_item(item: object, path: str, read_part: ReadPart) -> ContentPart:
 
 def content_of(parts: Sequence[Part]) -> tuple[ContentPart, ...]:
     """Give the parts that stand in a content."""
-    return tuple(part for part in parts if isinstance(part, Text | Image | File | Audio | Unknown))
+    return tuple(part for part in parts if isinstance(part, ContentPart))
+
+
+def result_parts(result: ToolResult) -> tuple[ContentPart, ...]:
+    """Give the content of a tool result as parts, a text as one part."""
+    return (Text(result.content),) if isinstance(result.content, str) else result.content
 
 
 def write_content(parts: Sequence[ContentPart], write_part: WritePart) -> object:
@@ -62,8 +67,7 @@ def patch_content(
         return write_content(new, write_part)
     if len(old) == len(new):
         return [
-            _patch_item(item, before, after, write_part)
-            for item, before, after in zip(raw, old, new, strict=True)
+            _patch_item(item, before, after, write_part) for item, before, after in zip(raw, old, new, strict=True)
         ]
     # An unknown part is written as it came anyway, and all of them hash alike.
     known = {part: item for part, item in zip(old, raw, strict=True) if not isinstance(part, Unknown)}

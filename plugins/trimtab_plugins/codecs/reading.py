@@ -20,7 +20,7 @@ _SHOWN_LENGTH = 64
 
 
 def wrong(path: str, expected: str, value: object = MISSING) -> InvalidRequestError:
-    """Give the error for a value of the wrong kind: what was expected, and what kind was found, never its content."""
+    """Give the error for a value of the wrong kind: it names what was expected and what was found, no content."""
     place = path or "the input"
     if value is MISSING:
         return InvalidRequestError(f"{place} is missing; it must be {expected}", path=path)

@@ -1,0 +1,62 @@
+"""Running the command as users do: a process of its own, with pipes or with a terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+COMMAND = (sys.executable, "-m", "trimtab.cli")
+_QUIET = ("NO_COLOR", "FORCE_COLOR", "TRIMTAB_DEBUG", "COLUMNS", "LINES", "PYTHONIOENCODING")
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _QUIET}
+    return {**kept, "TERM": "xterm", **(changes or {})}
+
+
+def run(*args: str | Path, stdin: str = "", env: Mapping[str, str] | None = None) -> Ended:
+    ended = subprocess.run(
+        [*COMMAND, *map(str, args)], input=stdin.encode(), capture_output=True, env=environment(env), check=False
+    )
+    return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def run_in_terminal(*args: str | Path, columns: int = 80, env: Mapping[str, str] | None = None) -> Ended:
+    """Run with stdin, stdout and stderr on one terminal; what it shows is `out`."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, args)], stdin=theirs, stdout=theirs, stderr=theirs, env=environment(env)
+    )
+    os.close(theirs)
+    shown = _read_all(ours)
+    os.close(ours)
+    return Ended(process.wait(), shown.decode().replace("\r\n", "\n"), "")
+
+
+def _read_all(descriptor: int) -> bytes:
+    pieces: list[bytes] = []
+    while True:
+        try:
+            piece = os.read(descriptor, 65536)
+        except OSError:
+            # Linux answers so when the last process has left the terminal.
+            return b"".join(pieces)
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)

@@ -1,0 +1,356 @@
+"""The case runner itself: its checkers find what is wrong, and leave nothing of a case unread."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import case_invariants as always
+from case_checks import CHECKS, check_fields
+from case_counting import Count, count_request, count_text
+from case_covers import Waits, by, check_fact
+from case_files import Case, Json, expand, missing, unknown_keys
+from case_groups import groups_of
+from case_runner import Run, run_case
+from case_setup import Setup, budgets, setup_of, tokens
+from case_wire import chat_faults, empty_contents
+from trimtab import Fit
+from trimtab.report import Entry
+
+TEXT = "The ferry was late, the crane was later, and nobody had brought the list. " * 3
+SYSTEM = {"role": "system", "content": "Be brief."}
+CALL = {"id": "c1", "type": "function", "function": {"name": "weigh", "arguments": "{}"}}
+ASKS = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "31.4"}
+QUESTION = {"role": "user", "content": "Well?"}
+
+
+def case(messages: list[Json], expect: Json, *, format: str = "neutral", **settings: Any) -> Case:
+    codec = {"neutral": "neutral", "openai-chat": "chat-completions"}[format]
+    known = {"budget": {"max_input": 100_000}, "model": "any", "strategy": "truncate"}
+    data = {
+        "id": "made",
+        "title": "",
+        "area": "budget",
+        "format": format,
+        "needs": ["fit", f"codec:{codec}"],
+        "settings": {**known, **settings},
+        "messages": messages,
+        "expect": expect,
+    }
+    return Case("made", "made.json", data)
+
+
+def chat() -> list[Json]:
+    return [
+        {"id": "s", "role": "system", "content": "Be brief."},
+        {"id": "m1", "role": "user", "content": TEXT},
+        {
+            "id": "a1",
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "t", "name": "f", "arguments": {}}],
+        },
+        {"id": "r1", "role": "tool", "content": TEXT, "tool_call_id": "t"},
+        {"id": "u", "role": "user", "content": "Well?"},
+    ]
+
+
+def trimmed() -> Run:
+    """A run that had to leave out one message."""
+    (run,) = run_case(case(chat(), {"outcome": "ok"}, budget={"max_input": "count(all)-1"}))
+    assert run.keys(run.fit.excluded) == ["m1"]
+    return run
+
+
+def failed() -> Run:
+    """A run in which what is protected did not fit."""
+    (run,) = run_case(case(chat(), {"outcome": "error"}, budget={"max_input": 10}))
+    return run
+
+
+WRONG: dict[str, Json] = {
+    "outcome": "error",
+    "must_keep": ["m1"],
+    "byte_identical_ids": ["m1"],
+    "must_exclude": ["a1"],
+    "must_exclude_any_of": ["s", "u"],
+    "must_exclude_or_truncate": ["m1", "u"],
+    "excluded": [],
+    "truncated": ["a1"],
+    "inserted": ["somebody"],
+    "reasons": {"m1": ["manual"]},
+    "must_not_split": [["m1", "a1"]],
+    "byte_identical": True,
+    "max_tokens": 20,
+    "max_tokens_rule": "<= max_output",
+    "first_message": "m1",
+    "first_role_in": ["user"],
+    "last_role_in": ["assistant"],
+    "order": ["u", "s"],
+    "count_of_role": {"user": 2},
+    "max_seconds": 0,
+    "count_rule": {"message": "u", "between": [1000, 2000]},
+    "provider_calls": 1,
+    "must_not_raise": False,
+    "no_lone_surrogates": False,
+    "no_empty_content": False,
+    "needs_trim": False,
+    "idempotent": False,
+    "report_partition": False,
+    "input_unchanged": False,
+}
+"""Field → a value that does not hold for `trimmed()`; a flag has no other value than true."""
+WRONG_OF_AN_ERROR: dict[str, Json] = {
+    "outcome": "ok",
+    "error_code": "INVALID_REQUEST",
+    "error_code_any_of": ["INVALID_BUDGET"],
+    "must_name": ["m1"],
+    "must_not_raise": True,
+}
+
+
+@pytest.mark.parametrize("field", sorted(WRONG))
+def test_a_field_that_does_not_hold_is_found(field: str) -> None:
+    with pytest.raises(AssertionError):
+        CHECKS[field](trimmed(), WRONG[field])
+
+
+@pytest.mark.parametrize("field", sorted(WRONG_OF_AN_ERROR))
+def test_a_field_of_an_error_that_does_not_hold_is_found(field: str) -> None:
+    run = replace(failed(), expect={"outcome": "ok"})
+    with pytest.raises(AssertionError):
+        CHECKS[field](run, WRONG_OF_AN_ERROR[field])
+
+
+def test_every_field_is_shown_to_fail() -> None:
+    assert WRONG.keys() | WRONG_OF_AN_ERROR.keys() == CHECKS.keys()
+
+
+def test_a_message_sent_with_another_text_is_not_kept() -> None:
+    run = trimmed()
+    changed = [{**message, "content": "X"} for message in run.messages]
+    with pytest.raises(AssertionError, match="u was changed"):
+        CHECKS["must_keep"](with_fit(run, messages=changed), ["u"])
+
+
+def test_a_changed_input_is_found() -> None:
+    run = trimmed()
+    run.setup.messages[1]["content"] = "X"
+    with pytest.raises(AssertionError, match="the input was changed"):
+        CHECKS["input_unchanged"](run, True)
+
+
+def test_lone_surrogates_that_go_out_are_found() -> None:
+    run = trimmed()
+    with pytest.raises(UnicodeEncodeError):
+        CHECKS["no_lone_surrogates"](with_fit(run, messages=[{"role": "user", "content": "\ud83d"}]), True)
+
+
+def test_a_blank_message_that_goes_out_is_found() -> None:
+    run = trimmed()
+    with pytest.raises(AssertionError):
+        CHECKS["no_empty_content"](with_fit(run, messages=[{"role": "user", "content": " \n"}]), True)
+
+
+def test_a_field_without_a_check_fails_the_run() -> None:
+    (run,) = run_case(case(chat(), {"outcome": "ok", "must_shine": True}))
+    with pytest.raises(KeyError, match="must_shine"):
+        check_fields(run)
+
+
+def test_settings_and_keys_that_nobody_reads_are_found() -> None:
+    with pytest.raises(KeyError, match="lore_budget"):
+        setup_of(case(chat(), {"outcome": "ok"}, lore_budget=3))
+    assert unknown_keys(case(chat(), {}).with_data(lorebook=[])) == {"lorebook"}
+
+
+def with_fit(run: Run, **changes: Any) -> Run:
+    return replace(run, result=replace(run.fit, **changes))
+
+
+def renamed(entry: Entry, **changes: Any) -> tuple[Entry, ...]:
+    return (replace(entry, **changes),)
+
+
+TAMPERINGS: dict[Callable[[Run], None], Callable[[Fit], dict[str, Any]]] = {
+    always.every_message_is_accounted_for_once: lambda fit: {"kept": fit.kept[1:]},
+    always.the_report_has_one_entry_for_each_message_sent: lambda fit: {"messages": fit.messages[1:]},
+    always.the_figures_add_up: lambda fit: {"tokens_after": fit.tokens_after - 1},
+    always.the_count_is_that_of_the_recipe: lambda fit: {"tokens_after": fit.tokens_after + 1},
+    always.reasons_are_the_stable_ones: lambda fit: {"excluded": renamed(fit.excluded[0], reason="boring")},
+    always.groups_leave_whole: lambda fit: {"excluded": renamed(fit.kept[1]), "kept": fit.kept[2:]},
+    always.no_protected_message_leaves: lambda fit: {"kept": fit.kept[:-1], "excluded": renamed(fit.kept[-1])},
+    always.no_more_leaves_than_must: lambda fit: {"tokens_after": 0},
+    always.what_is_sent_is_valid: lambda fit: {"messages": [fit.messages[0], fit.messages[0]]},
+    always.untouched_messages_are_sent_as_they_came: lambda fit: {"messages": fit.messages[:-1]},
+}
+"""Invariant → a change to a fit that breaks it."""
+
+
+@pytest.mark.parametrize("check", always.INVARIANTS, ids=lambda check: check.__name__)
+def test_an_invariant_that_is_broken_is_found(check: Callable[[Run], None]) -> None:
+    run = trimmed()
+    check(run)
+    with pytest.raises(AssertionError):
+        check(with_fit(run, **TAMPERINGS[check](run.fit)))
+
+
+@pytest.mark.parametrize(
+    ("messages", "fault"),
+    [
+        (["hello"], "no object"),
+        ([{"role": "narrator", "content": "x"}], "role"),
+        ([{"role": "user"}], "no content"),
+        ([{"role": "user", "content": None}], "no content"),
+        ([{"role": "assistant", "content": None}], "no content"),
+        ([{"role": "user", "content": []}], "neither"),
+        ([{"role": "user", "content": 7}], "neither"),
+        ([{"role": "user", "content": [{"text": "x"}]}], "without type"),
+        ([{"role": "user", "content": [{"type": "text"}]}], "without text"),
+        ([{"role": "user", "content": [{"type": "image_url"}]}], "without its object"),
+        ([{"role": "system", "content": [{"type": "image_url", "image_url": {}}]}], "on role system"),
+        ([{"role": "user", "content": "x", "name": 3}], "name"),
+        ([{"role": "user", "content": "x", "tool_calls": [CALL]}], "calls on role user"),
+        ([{**ASKS, "tool_calls": []}], "no content"),
+        ([{**ASKS, "content": "x", "tool_calls": None}], "no filled list"),
+        ([{**ASKS, "tool_calls": [{**CALL, "id": ""}]}, RESULT], "without id"),
+        ([{**ASKS, "tool_calls": [{**CALL, "type": None}]}, RESULT], "without type"),
+        ([{**ASKS, "tool_calls": [{**CALL, "function": {"name": "f", "arguments": {}}}]}, RESULT], "as text"),
+        ([SYSTEM, RESULT], "no response"),
+        ([ASKS], "followed by results"),
+        ([ASKS, QUESTION, RESULT], "followed by results"),
+        ([RESULT, ASKS], "no response"),
+        ([ASKS, RESULT, RESULT], "followed by results"),
+        ([ASKS, {**RESULT, "tool_call_id": "c2"}], "followed by results"),
+        ([ASKS, {"role": "tool", "content": "x"}], "without tool_call_id"),
+        (
+            [{"role": "assistant", "function_call": {"name": "f", "arguments": ""}}, QUESTION],
+            "without its function",
+        ),
+        ([{"role": "function", "name": "f", "content": "x"}], "without its function_call"),
+        ([{"role": "function", "content": "x"}], "without name"),
+    ],
+)
+def test_a_fault_on_the_wire_is_found(messages: list[Json], fault: str) -> None:
+    assert any(fault in found for found in chat_faults(messages))
+
+
+def test_a_valid_chat_has_no_faults() -> None:
+    custom = {"id": "c2", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
+    picture = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    messages = [
+        SYSTEM,
+        {"role": "developer", "content": [{"type": "text", "text": "x"}]},
+        {"role": "user", "content": [picture, {"type": "text", "text": ""}], "name": "Wim"},
+        {**ASKS, "tool_calls": [CALL, custom]},
+        {**RESULT, "tool_call_id": "c2"},
+        RESULT,
+        {"role": "assistant", "content": None, "refusal": "No."},
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": ""}},
+        {"role": "function", "name": "f", "content": ""},
+        QUESTION,
+    ]
+    assert chat_faults(messages) == []
+
+
+def test_empty_contents_are_the_blank_ones_without_calls() -> None:
+    blank = [
+        {"role": "user", "content": " "},
+        {"role": "assistant", "content": None},
+        {"role": "user", "content": []},
+    ]
+    texts = [{"role": "user", "content": [{"type": "text", "text": "\t"}]}]
+    filled = [ASKS, {**RESULT, "content": ""}, QUESTION, {"role": "user", "content": [{"type": "image_url"}]}]
+    assert empty_contents([*blank, *texts, *filled]) == [0, 1, 2, 3]
+
+
+def test_groups_are_read_by_position_first() -> None:
+    approval = {"approval_requests": [{"approval_id": "p", "tool_call_id": "c1"}]}
+    answer = {"role": "user", "content": "Yes", "approval_responses": [{"approval_id": "p", "approved": True}]}
+    thinks = {"role": "assistant", "content": None, "reasoning": "hm"}
+    assert groups_of([ASKS, QUESTION, RESULT, ASKS, RESULT]) == [[0, 2], [1], [3, 4]]
+    assert groups_of([{**ASKS, **approval}, answer, RESULT]) == [[0, 1, 2]]
+    assert groups_of([RESULT, ASKS, RESULT, RESULT]) == [[0], [1, 2], [3]]
+    assert groups_of([thinks, ASKS, RESULT, thinks, QUESTION]) == [[0, 1, 2], [3], [4]]
+
+
+def test_the_independent_count_follows_the_recipe() -> None:
+    named = {"role": "user", "content": "Well?", "name": "Wim"}
+    expected = 3 + 3 + count_text("user") + count_text("Well?") + count_text("Wim") + 1
+    assert count_request([named], "o200k_base") == Count(expected, exact=True)
+    call = 3 + count_text("assistant") + count_text("weigh") + count_text("{}")
+    assert count_request([ASKS], "o200k_base") == Count(3 + call, exact=True)
+    picture = {"role": "user", "content": [{"type": "image_url", "image_url": {}}]}
+    assert count_request([picture], "o200k_base") == Count(3 + 3 + count_text("user"), exact=False)
+
+
+def test_short_forms_are_expanded() -> None:
+    short = [{"content": {"concat": ["a", {"repeat": ["b", 3]}]}, "other": {"repeat": ["", 1], "more": 2}}]
+    assert expand(short) == [{"content": "abbb", "other": {"repeat": ["", 1], "more": 2}}]
+
+
+def made_setup(**settings: Any) -> Setup:
+    return setup_of(case(chat(), {"outcome": "ok"}, **settings))
+
+
+def test_budget_expressions_are_worked_out() -> None:
+    setup = made_setup()
+    whole = tokens("count(all)", setup)
+    assert whole == count_request(chat(), "o200k_base").tokens
+    assert tokens(17, setup) == 17
+    assert tokens("count(all)-1", setup) == whole - 1
+    assert tokens("count(protected)", setup) == tokens("count(s,u)", setup) < whole
+    assert tokens("count(s,u)+4", setup) == tokens("count(u,s)", setup) + 4
+    with pytest.raises(ValueError, match="no budget expression"):
+        tokens("about 12", setup)
+
+
+def test_budgets_are_lists_sweeps_or_joined_by_and() -> None:
+    setup = made_setup()
+    low, high = tokens("count(s,u)", setup), tokens("count(all)", setup)
+    assert budgets([5, "count(all)"], setup) == [5, high]
+    assert budgets("count(all) and count(all)-1 and 7", setup) == [high, high - 1, 7]
+    sweep = budgets("every value from count(s,u) to count(all) in steps of 10", setup)
+    assert sweep[0] == low
+    assert sweep[-1] == high
+    assert {after - before for before, after in itertools.pairwise(sweep[:-1])} == {10}
+
+
+def test_an_expression_leaves_room_for_the_margin() -> None:
+    limit = tokens("count(all)", made_setup(model="claude-opus-4-5"))
+    (run,) = run_case(case(chat(), {"outcome": "ok"}, model="claude-opus-4-5", budget={"max_input": "count(all)"}))
+    assert run.setup.limit == limit
+    assert run.fit.budget.available == run.fit.tokens_before
+
+
+def test_every_variant_of_a_case_runs() -> None:
+    expect = {"outcome": "ok", "for_each_budget": [100, 200], "for_each_strategy": ["truncate", "manual"]}
+    assert [(run.setup.strategy, run.setup.limit) for run in run_case(case(chat(), expect))] == [
+        ("truncate", 100),
+        ("truncate", 200),
+        ("manual", 100),
+        ("manual", 200),
+    ]
+
+
+def test_what_a_case_lacks_is_told() -> None:
+    assert missing(case(chat(), {})) == ()
+    assert missing(case(chat(), {"steps": ["fit twice"]}, strategy="summarize")) == (
+        "strategy:summarize",
+        "conversation",
+    )
+    assert missing(case(chat(), {}).with_data(needs=["fit", "http"])) == ("http",)
+
+
+def test_a_cover_that_does_not_cover_is_found() -> None:
+    runs = run_case(case(chat(), {"outcome": "ok"}))
+    check_fact(by("outcome"), runs)
+    with pytest.raises(AssertionError, match="there is no field order"):
+        check_fact(by("order"), runs)
+    with pytest.raises(AssertionError, match="is there now"):
+        check_fact(Waits("strategy:truncate"), runs)

@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import case_invariants as always
+from case_budgets import recount, tokens
 from case_counting import count_request, count_text
 from case_covers import Always, Cover, Waits, by
 from case_files import Json, dump
-from case_plugins import Strategy, drop_oldest, watcher
+from case_plugins import drop_oldest, strategy, watcher
 from case_runner import Run
-from case_setup import fit, recount, tokens
+from case_setup import fit
 from trimtab import Fit
 from trimtab_sdk import MARKER, TokenBudgetExceededError, TrimtabError, plain_text
 
@@ -61,9 +62,9 @@ def what_is_cut_says_something(runs: Sequence[Run]) -> None:
 
 def the_strategy_does_not_run(runs: Sequence[Run]) -> None:
     (run,) = runs
-    strategy = Strategy(drop_oldest)
-    run.again(strategy="counted", plugins=(("strategy", "counted", strategy),))
-    assert strategy.calls == 0
+    counted = strategy(drop_oldest)
+    run.again(strategy="counted", plugins=(("strategy", "counted", counted),))
+    assert counted.requests == []
 
 
 def all_trailing_user_messages_are_the_input(runs: Sequence[Run]) -> None:
@@ -197,7 +198,7 @@ def the_plugin_is_named_with_its_code(runs: Sequence[Run]) -> None:
 
 def the_next_fit_works(runs: Sequence[Run]) -> None:
     for run in runs:
-        good = run.again(strategy="good", plugins=(("strategy", "good", Strategy(drop_oldest)),))
+        good = run.again(strategy="good", plugins=(("strategy", "good", strategy(drop_oldest)),))
         assert good.excluded, run.label
         assert not [one for one in good.diagnostics if one.plugin], run.label
 
@@ -209,7 +210,7 @@ def none_is_an_empty_edit(runs: Sequence[Run]) -> None:
 
 def the_strategy_runs(runs: Sequence[Run]) -> None:
     (run,) = runs
-    assert [plugin.calls for kind, _, plugin in run.setup.plugins if kind == "strategy"] == [1]
+    assert [len(plugin.requests) for kind, _, plugin in run.setup.plugins if kind == "strategy"] == [1]
     assert run.fit.tokens_before == run.setup.budget + 1
 
 
@@ -227,10 +228,10 @@ def the_original_texts_are_sent(runs: Sequence[Run]) -> None:
 
 def the_next_plugin_gets_clean_messages(runs: Sequence[Run]) -> None:
     (run,) = runs
-    interceptor = watcher()
-    plugins = (*run.setup.plugins, ("interceptor", "watcher", interceptor))
+    looking = watcher()
+    plugins = (*run.setup.plugins, ("interceptor", "watcher", looking))
     run.again(plugins=plugins, config={"interceptors": ["watcher"]})
-    (request,) = interceptor.seen
+    (request,) = looking.requests
     texts = {message.id: plain_text(message) for message in request.messages}
     assert texts == {key: run.given(key)["content"] for key in ("m0", "m2", "m3")}
 

@@ -322,6 +322,20 @@ def the_secret_is_not_sent(runs: Sequence[Run]) -> None:
     assert SECRET not in dump(run.messages)
 
 
+def the_driver_is_suspect(runs: Sequence[Run]) -> None:
+    for run in runs:
+        assert ("o200k_base", "TOKENIZER_SUSPECT") in run.blamed(), run.label
+        assert run.fit.tokenizer.approximate, run.label
+
+
+def the_driver_stays_suspect(runs: Sequence[Run]) -> None:
+    for run in runs:
+        again = run.again()
+        assert "TOKENIZER_SUSPECT" in {one.code for one in again.diagnostics}, run.label
+        assert again.tokenizer.approximate, run.label
+        assert again.tokens_after == run.fit.tokens_after, run.label
+
+
 def _places_of(run: Run, text: str) -> list[int]:
     return [at for at, message in enumerate(run.messages) if text in str(message["content"])]
 
@@ -388,6 +402,7 @@ OWN: Mapping[str, tuple[Cover, ...]] = {
     "own-a-role-nobody-knows": (names_the_path("messages[1].role"),),
     "own-picture-in-a-result": (the_picture_is_counted_and_unchanged,),
     "own-late-plugin": (named_with("late-plugin", "PLUGIN_TIMEOUT"),),
+    "own-counter-that-lies": (the_driver_is_suspect, the_driver_stays_suspect),
     "own-redactor-without-leave": (named_with("redactor", "PROTECTED_CONTEXT_REMOVED"),),
     "own-redactor-with-leave": (the_secret_is_not_sent,),
     "own-interceptors-run-in-the-listed-order": (named_with("beta", "PLUGIN_CRASHED"),),

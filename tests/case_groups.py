@@ -68,13 +68,15 @@ def _call_of(message: Json, at: int, open_calls: list[list[str]]) -> Iterator[in
 
 
 def _asked_in(message: Json, at: int, messages: Sequence[Json]) -> Iterator[int]:
-    calls = {request["tool_call_id"] for request in message.get("approval_requests") or ()}
-    approvals = {response["approval_id"] for response in message.get("approval_responses") or ()}
-    for earlier in range(at + 1):
-        if calls.intersection(_call_ids(messages[earlier])):
-            yield earlier
-        if approvals.intersection(_approval_ids(messages[earlier])):
-            yield earlier
+    """The messages that approvals in this one speak of: the nearest with the call, the nearest that asked."""
+    for request in message.get("approval_requests") or ():
+        yield from _nearest(at, [request["tool_call_id"] in _call_ids(one) for one in messages])
+    for response in message.get("approval_responses") or ():
+        yield from _nearest(at, [response["approval_id"] in _approval_ids(one) for one in messages])
+
+
+def _nearest(at: int, holds: Sequence[bool]) -> Iterator[int]:
+    yield from [place for place in range(at + 1) if holds[place]][-1:]
 
 
 def _approval_ids(message: Json) -> list[str]:

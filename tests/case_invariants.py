@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+from case_budgets import PROTECTED_REASONS
 from case_checks import CHECKS
 from case_counting import count_request
 from case_groups import groups_of
 from case_runner import Run
-from case_setup import PROTECTED_REASONS
 from case_wire import chat_faults
 
 LEAVING_REASONS = frozenset(

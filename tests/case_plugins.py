@@ -7,6 +7,7 @@ from contextlib import suppress
 from threading import Event
 from typing import Any, TypeAlias
 
+from factories import Interceptor, Strategy
 from trimtab_sdk import (
     AT_GAP,
     BEFORE_INPUT,
@@ -15,9 +16,7 @@ from trimtab_sdk import (
     Message,
     Path,
     Request,
-    Services,
     Span,
-    hookimpl,
     texts_of,
 )
 
@@ -27,40 +26,24 @@ LATE_SECONDS = 2.0
 Answer: TypeAlias = Callable[[Request], Any]
 
 
-class Strategy:
-    """A strategy that answers with whatever a function makes of the request; `calls` counts."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.calls = 0
-        self._answer = answer
-
-    @hookimpl
-    def trimtab_shift(self, request: Request, services: Services) -> Any:
-        self.calls += 1
-        return self._answer(request)
+def strategy(answer: Answer) -> Strategy:
+    """Make a strategy that answers what a function makes of the request."""
+    return Strategy(lambda request, services: answer(request))
 
 
-class Interceptor:
-    """An interceptor that answers with whatever a function makes of the request; `seen` keeps the requests."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.seen: list[Request] = []
-        self._answer = answer
-
-    @hookimpl
-    def trimtab_intercept(self, request: Request, services: Services) -> Any:
-        self.seen.append(request)
-        return self._answer(request)
+def interceptor(answer: Answer) -> Interceptor:
+    """Make an interceptor that answers what a function makes of the request."""
+    return Interceptor(lambda request, services: answer(request))
 
 
 def watcher() -> Interceptor:
     """Make an interceptor that only looks."""
-    return Interceptor(lambda request: None)
+    return interceptor(lambda request: None)
 
 
 def inserter(text: str, anchor: str) -> Interceptor:
     """Make an interceptor that inserts one text."""
-    return Interceptor(lambda request: Edit(insert=[Insert(text, anchor)]))
+    return interceptor(lambda request: Edit(insert=[Insert(text, anchor)]))
 
 
 class ShiftyDict(dict[str, str]):
@@ -133,16 +116,11 @@ def _wreck(request: Request) -> Edit:
         with suppress(Exception):
             object.__setattr__(group, "ids", ())
     for name in ("messages", "groups", "tokens", "protected", "settings"):
-        _empty(getattr(request, name))
+        with suppress(Exception):
+            getattr(request, name).clear()
     with suppress(Exception):
         object.__setattr__(request, "budget", 10**9)
     return drop("m1")
-
-
-def _empty(value: Any) -> None:
-    for method in ("clear", "update"):
-        with suppress(Exception):
-            getattr(value, method)()
 
 
 FAULTY: Mapping[str, tuple[Answer, ...]] = {
@@ -189,7 +167,6 @@ FAULTY: Mapping[str, tuple[Answer, ...]] = {
 
 STRATEGY_PLUGINS: Mapping[str, Answer] = {
     "mutating-plugin": _wreck,
-    "drop-oldest-plugin": drop_oldest,
     "half-a-pair-plugin": lambda request: drop("r1"),
     "too-little-plugin": lambda request: drop(oldest_free(request).id),
     "other-words-plugin": lambda request: drop(oldest_free(request).id, reason="boring"),
@@ -206,16 +183,46 @@ STRATEGY_PLUGINS: Mapping[str, Answer] = {
 }
 """Strategies that a case names in `settings.strategy`."""
 
-
 SECRET = "sk-0451"
 
 INTERCEPTORS: Mapping[str, Answer] = {
     "cuts the secret out": lambda request: Edit(shorten=dict(_cuts(request, SECRET))),
     "drops the oldest message": lambda request: drop(oldest_free(request).id),
     "raises ValueError": lambda request: _raise(ValueError("the plugin gave up")),
-    "looks": lambda request: None,
 }
 """Interceptors that a case names with `does`."""
+
+
+class Panic(BaseException):
+    """What a native library throws when it gives up; no Exception."""
+
+
+class Counter:
+    """A tokenizer driver that counts as a function says."""
+
+    profile = "o200k_base"
+    approximate = False
+
+    def __init__(self, version: str, answer: Callable[[str], Any]) -> None:
+        self.version = version
+        self._answer = answer
+
+    def count(self, text: str) -> int:
+        return self._answer(text)  # type: ignore[no-any-return]
+
+
+COUNTERS: Mapping[str, Callable[[str], Any]] = {
+    "answers 0": lambda text: 0,
+    "answers 1": lambda text: 1,
+    "answers a thousandth of the characters": lambda text: len(text) // 1000,
+    "answers a negative number": lambda text: -5,
+    "answers more than there are bytes": lambda text: 10 * len(text) + 1000,
+    "answers a fraction": lambda text: len(text) / 4,
+    "answers True": lambda text: True,
+    "raises ValueError": lambda text: _raise(ValueError("no vocabulary for this")),
+    "panics": lambda text: _raise(Panic("stack overflow")),
+}
+"""What a tokenizer driver does wrong → how it counts."""
 
 
 def _cuts(request: Request, secret: str) -> Iterator[tuple[tuple[str, Path], list[Span]]]:

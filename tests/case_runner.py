@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
+from case_budgets import budgets, tokens
 from case_files import Case, Json, Key, copy_of, dump
-from case_plugins import FAULTY, Answer, Strategy
-from case_setup import Setup, budgets, fit, setup_of, tokens
+from case_plugins import COUNTERS, FAULTY, Counter, strategy
+from case_reading import setup_of
+from case_setup import Setup, fit
 from trimtab import Fit
 from trimtab.report import Entry
 from trimtab_sdk import TrimtabError
 
-VARIANTS = ("for_each_budget", "for_each_plugin", "for_each_strategy", "runs")
+VARIANTS = ("for_each_budget", "for_each_counter", "for_each_plugin", "for_each_strategy", "runs")
 """The fields of `expect` that say what to run; all others say what to check."""
 
 
@@ -127,25 +129,23 @@ def _two_inputs(case: Case, expect: Mapping[str, Json]) -> Iterator[tuple[str, S
 
 
 def _each(setup: Setup, expect: Mapping[str, Json]) -> Iterator[tuple[str, Setup]]:
-    for strategy in expect.get("for_each_strategy", [setup.strategy]):
-        chosen = replace(setup, strategy=strategy)
-        for label, answer in _answers(expect.get("for_each_plugin")):
-            plugged = _with_strategy(chosen, answer) if answer else chosen
+    for name in expect.get("for_each_strategy", [setup.strategy]):
+        for label, plugged in _plugged(replace(setup, strategy=name), expect):
             limits = budgets(expect["for_each_budget"], plugged) if "for_each_budget" in expect else [setup.limit]
             for limit in limits:
-                yield f"{strategy} {label} {limit}", replace(plugged, limit=limit)
+                yield f"{name} {label} {limit}", replace(plugged, limit=limit)
 
 
-def _answers(faults: Sequence[str] | None) -> Iterator[tuple[str, Answer | None]]:
-    if faults is None:
-        yield "", None
-    for fault in faults or ():
+def _plugged(setup: Setup, expect: Mapping[str, Json]) -> Iterator[tuple[str, Setup]]:
+    if not {"for_each_plugin", "for_each_counter"} & expect.keys():
+        yield "", setup
+    for fault in expect.get("for_each_plugin", ()):
         for number, answer in enumerate(FAULTY[fault]):
-            yield f"{fault} ({number})", answer
-
-
-def _with_strategy(setup: Setup, answer: Answer) -> Setup:
-    return replace(setup, plugins=(*setup.plugins, ("strategy", setup.strategy, Strategy(answer))))
+            plugin = ("strategy", setup.strategy, strategy(answer))
+            yield f"{fault} ({number})", replace(setup, plugins=(*setup.plugins, plugin))
+    for fault in expect.get("for_each_counter", ()):
+        driver = ("tokenizer", Counter.profile, Counter(fault, COUNTERS[fault]))
+        yield fault, replace(setup, plugins=(*setup.plugins, driver))
 
 
 def _without(mapping: Mapping[str, Json], key: str) -> dict[str, Json]:

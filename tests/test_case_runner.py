@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 import case_invariants as always
+from case_budgets import budgets, tokens
 from case_checks import CHECKS, check_fields
 from case_counting import Count, count_request, count_text
 from case_covers import Waits, by, check_fact
 from case_files import Case, Json, expand, missing, unknown_keys
 from case_groups import groups_of
+from case_reading import setup_of
 from case_runner import Run, run_case
-from case_setup import Setup, budgets, setup_of, tokens
+from case_setup import Setup
 from case_wire import chat_faults, empty_contents
 from trimtab import Fit
 from trimtab.report import Entry

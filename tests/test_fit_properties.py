@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import judge
 import pytest
-from chats import count
-from conversations import Chat, neutral_chats, openai_chats
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+import judge
 import trimtab
+from chats import count
+from conversations import Chat, neutral_chats, openai_chats
 from trimtab_sdk import InvalidRequestError, TokenBudgetExceededError, link_groups, protection_reasons
 
 STRATEGIES = st.sampled_from(["truncate", "manual"])
@@ -97,7 +97,9 @@ def test_nothing_more_leaves_than_needed(case: tuple[Chat, int, dict[str, Any]])
     result = attempt(chat, limit, **options)
     assume(result is not None)
     assert result is not None
-    by_budget = {entry.id: entry.tokens for entry in result.excluded if entry.reason in {"context-shift", "running-turn"}}
+    by_budget = {
+        entry.id: entry.tokens for entry in result.excluded if entry.reason in {"context-shift", "running-turn"}
+    }
     if not by_budget:
         return
     decoded = decode(chat, options["format"])
@@ -148,7 +150,9 @@ def test_an_agent_run_of_two_hundred_steps_fits_into_a_quarter() -> None:
     for step in range(200):
         call = {"id": f"c{step}", "name": "grep", "arguments": {"pattern": f"error_{step}"}}
         chat.append({"id": f"a{step}", "role": "assistant", "content": None, "tool_calls": [call]})
-        chat.append({"id": f"r{step}", "role": "tool", "tool_call_id": f"c{step}", "content": f"line {step}: " * 40})
+        chat.append(
+            {"id": f"r{step}", "role": "tool", "tool_call_id": f"c{step}", "content": f"line {step}: " * 40}
+        )
     whole = count(chat)
     result = trimtab.fit(chat, model="gpt-4.1", format="neutral", context_limit=whole // 4, reserve=0)
     assert result.tokens_after <= whole // 4

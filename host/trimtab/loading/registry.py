@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
+from trimtab.fitting.counting import Driver
 from trimtab.loading.discovery import Installed, by_name, installed
 from trimtab.loading.drivers import load_driver, load_object
 from trimtab.loading.plugins import INTERCEPT, SHIFT, Plugin, make_plugin
@@ -60,7 +61,7 @@ class ContextStrategyRegistry:
         self, profile: str, tokenizer: Tokenizer, *, replace: bool = False
     ) -> Callable[[], None]:
         """Register a tokenizer driver under the name of its profile; give the function that takes it out."""
-        return self._add(TOKENIZERS, profile, tokenizer, replace=replace)
+        return self._add(TOKENIZERS, profile, Driver(tokenizer), replace=replace)
 
     def strategy(self, name: str, config: Config) -> Plugin:
         """Give the strategy of this name.
@@ -91,18 +92,18 @@ class ContextStrategyRegistry:
             raise ConfigError(f"the configuration lists the interceptor {name!r}, which is not installed")
         return _load_plugin(row, INTERCEPT)
 
-    def tokenizer(self, profile: str, config: Config) -> Tokenizer:
-        """Give the tokenizer of this profile.
+    def tokenizer(self, profile: str, config: Config) -> Driver:
+        """Give the tokenizer driver of this profile.
 
         Raises TokenizerUnavailableError, ConfigError when there is none, or an error of loading.
         """
         own = self._own.get((TOKENIZERS, profile))
         if own is not None:
-            return cast("Tokenizer", own)
+            return cast("Driver", own)
         row = by_name(installed(TOKENIZERS, config=config)).get(profile)
         if row is None:
             raise ConfigError(f"there is no tokenizer for the profile {profile!r}; is its package installed?")
-        return cast("Tokenizer", _load_once(row, load_driver))
+        return cast("Driver", _load_once(row, _load_tokenizer))
 
     def codec(self, name: str, config: Config) -> Codec:
         """Give the codec of this name. Raises UnknownFormatError or an error of loading."""
@@ -149,6 +150,10 @@ def _load_plugin(row: Installed, hook: str) -> Plugin:
         return make_plugin(load_object(row), Origin(row.name, row.distribution, row.version), hook=hook)
 
     return cast("Plugin", _load_once(row, load))
+
+
+def _load_tokenizer(row: Installed) -> Driver:
+    return Driver(cast("Tokenizer", load_driver(row)))
 
 
 def _load_once(row: Installed, load: Callable[[Installed], object]) -> object:

@@ -1,0 +1,167 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import trimtab
+from chats import codes, count, fit, ids, talk
+from factories import Interceptor, Strategy
+from trimtab.loading.discovery import forget_installed
+from trimtab_sdk import (
+    ConfigError,
+    Edit,
+    PluginLoadError,
+    PluginNotTrustedError,
+    UnknownFormatError,
+    UnknownStrategyError,
+)
+
+RECAP = """
+from trimtab_sdk import Edit, hookimpl
+
+@hookimpl
+def trimtab_shift(request, services):
+    free = [m.id for m in request.messages if m.id not in request.protected]
+    return Edit(drop={free[-1]: "low-relevance"})
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on the path that distributions can be put into."""
+    monkeypatch.syspath_prepend(tmp_path)
+    forget_installed()
+    yield tmp_path
+    forget_installed()
+
+
+def publish(
+    site: Path, name: str, module: str, source: str, *, group: str = "strategies", entry: str = ""
+) -> None:
+    """Put a distribution with one module and one entry point there, as an installer does."""
+    info = site / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    (site / f"{module}.py").write_text(source)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[trimtab.{group}]\n{entry or module} = {module}\n")
+    (info / "RECORD").write_text(f"{module}.py,,\n")
+    forget_installed()
+
+
+def test_registering_gives_a_function_that_takes_the_plugin_out_again() -> None:
+    registry = trimtab.ContextStrategyRegistry()
+    clean_up = registry.register("mine", Strategy(lambda request, services: None))
+    fit(talk(), 10_000, strategy="mine", registry=registry)
+    clean_up()
+    clean_up()
+    with pytest.raises(UnknownStrategyError):
+        fit(talk(), 10_000, strategy="mine", registry=registry)
+
+
+def test_a_name_is_taken_once_and_a_built_in_is_overridden_on_purpose_only() -> None:
+    registry = trimtab.ContextStrategyRegistry()
+    newest = Strategy(lambda request, services: Edit(drop={"m6": "context-shift"}))
+    with pytest.raises(ConfigError, match="replace=True"):
+        registry.register("truncate", newest)
+    clean_up = registry.register("truncate", newest, replace=True)
+    chat = talk()
+    assert ids(fit(chat, count(chat) - 1, registry=registry).excluded) == ["m6"]
+    clean_up()
+    assert ids(fit(chat, count(chat) - 1, registry=registry).excluded) == ["m0"]
+
+
+def test_a_third_partys_strategy_runs_when_it_is_trusted_and_only_then(site: Path) -> None:
+    publish(site, "trimtab-recap", "recap_one", RECAP, entry="recap")
+    chat = talk()
+    with pytest.raises(PluginNotTrustedError, match="trimtab-recap") as caught:
+        fit(chat, count(chat) - 1, strategy="recap")
+    assert caught.value.distribution == "trimtab-recap"
+    config = trimtab.Config(trusted=["trimtab-recap"])
+    result = fit(chat, count(chat) - 1, strategy="recap", config=config)
+    assert ids(result.excluded) == ["m6"]
+
+
+def test_an_untrusted_strategy_is_never_imported(site: Path) -> None:
+    publish(site, "trimtab-evil", "evil_one", "raise SystemExit('imported')", entry="evil")
+    with pytest.raises(PluginNotTrustedError):
+        fit(talk(), 10_000, strategy="evil")
+    assert fit(talk(), 10_000).excluded == ()
+
+
+def test_one_broken_plugin_is_named_and_stops_nobody_else(site: Path) -> None:
+    publish(site, "trimtab-broken", "broken_one", "raise SystemExit(3)", entry="broken")
+    config = trimtab.Config(trusted=["trimtab-broken"])
+    with pytest.raises(PluginLoadError, match=r"trimtab-broken 1\.0"):
+        fit(talk(), 10_000, strategy="broken", config=config)
+    assert fit(talk(), 10_000, config=config).excluded == ()
+
+
+def test_a_trusted_interceptor_runs_by_name_and_an_unknown_one_is_an_error(site: Path) -> None:
+    source = RECAP.replace("trimtab_shift", "trimtab_intercept")
+    publish(site, "trimtab-tap", "tap_one", source, group="interceptors", entry="tap")
+    config = trimtab.Config(trusted=["trimtab-tap"], interceptors=["tap"])
+    assert [entry.reason for entry in fit(talk(), 10_000, config=config).excluded] == ["interceptor"]
+    with pytest.raises(ConfigError, match="ghost"):
+        fit(talk(), 10_000, config=trimtab.Config(interceptors=["ghost"]))
+
+
+def test_unknown_names_list_what_there_is() -> None:
+    with pytest.raises(UnknownStrategyError, match="manual, truncate"):
+        fit(talk(), 10_000, strategy="ghost")
+    with pytest.raises(UnknownFormatError, match="chat-completions"):
+        fit(talk(), 10_000, format="ghost")
+
+
+def test_a_registered_tokenizer_that_lies_is_named_and_the_floor_is_used() -> None:
+    class Liar:
+        profile = "liar"
+        version = "1"
+        approximate = False
+
+        def __init__(self, answer: object) -> None:
+            self.answer = answer
+
+        def count(self, text: str) -> int:
+            if isinstance(self.answer, Exception):
+                raise self.answer
+            return self.answer  # type: ignore[return-value]
+
+    honest = fit(talk(), 10_000).tokens_before
+    for answer in (0, -5, 10**9, 2.5, True, None, float("nan"), RuntimeError("no")):
+        registry = trimtab.ContextStrategyRegistry()
+        registry.register_tokenizer("liar", Liar(answer))
+        config = trimtab.Config(models={"m": {"encoding": "liar", "context_limit": 10_000}})
+        result = fit(talk(), 10_000, model="m", registry=registry, config=config)
+        assert codes(result) == ["TOKENIZER_SUSPECT"]
+        assert result.tokens_before > honest // 20
+        assert result.tokenizer.approximate
+
+
+def test_wrong_settings_are_told_with_their_path() -> None:
+    from trimtab_sdk import InvalidRequestError
+
+    with pytest.raises(InvalidRequestError, match="shorten_messages") as caught:
+        fit(talk(), 10_000, settings={"shorten_messages": "yes"})
+    assert caught.value.path == "settings.shorten_messages"
+    with pytest.raises(InvalidRequestError, match="shorten"):
+        fit(talk(), 10_000, settings={"shorten": True})
+
+
+def test_interceptors_get_their_own_settings() -> None:
+    registry = trimtab.ContextStrategyRegistry()
+    tap = Interceptor(lambda request, services: None)
+    registry.register_interceptor("tap", tap)
+    config = trimtab.Config(interceptors=["tap"])
+    fit(talk(), 10_000, registry=registry, config=config)
+    assert dict(tap.requests[0].settings) == {}
+
+
+def test_a_wrong_config_says_which_field() -> None:
+    for fields in (
+        {"trusted": ["not a name !"]},
+        {"on_violation": "shrug"},
+        {"limits": {"a": {"seconds": 0}}},
+        {"x": 1},
+    ):
+        with pytest.raises(ConfigError, match=next(iter(fields))):
+            trimtab.Config(**fields)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab_plugins.codecs.chat_completions import ChatCompletions
@@ -28,6 +28,7 @@ from trimtab_sdk import (
     with_texts,
 )
 
+UNTIMED = settings(deadline=None)
 CODEC = ChatCompletions()
 Wire = dict[str, Any]
 
@@ -240,6 +241,12 @@ def test_a_shortened_result_keeps_its_shape() -> None:
         answers("c", "lo"),
         answers("d", [{"type": "text", "text": "lo"}]),
     ]
+
+
+def test_a_result_that_answers_another_call_says_so() -> None:
+    decoded = CODEC.decode([asks(call("c")), answers("c")])
+    renamed = replace(decoded.messages[1], parts=(ToolResult("d", "found"),))
+    assert write_again(decoded, (renamed,)) == [answers("d")]
 
 
 def test_a_shortened_refusal_stays_a_refusal() -> None:
@@ -463,6 +470,7 @@ MESSAGES = st.one_of(
 CHATS = st.lists(MESSAGES, max_size=12)
 
 
+@UNTIMED
 @given(CHATS)
 def test_what_needs_no_repair_comes_back_as_the_very_object(chat: list[Wire]) -> None:
     before = copy.deepcopy(chat)
@@ -473,6 +481,7 @@ def test_what_needs_no_repair_comes_back_as_the_very_object(chat: list[Wire]) ->
     assert chat == before
 
 
+@UNTIMED
 @given(CHATS, st.data())
 def test_a_shortened_text_is_what_a_reader_finds_there(chat: list[Wire], data: st.DataObject) -> None:
     decoded = CODEC.decode(chat)
@@ -486,6 +495,7 @@ def test_a_shortened_text_is_what_a_reader_finds_there(chat: list[Wire], data: s
     assert [message.parts for message in again.messages] == [message.parts for message in changed]
 
 
+@UNTIMED
 @given(CHATS)
 def test_writing_from_scratch_keeps_every_text_and_call(chat: list[Wire]) -> None:
     decoded = CODEC.decode(chat)
@@ -519,6 +529,7 @@ JSON = st.recursive(
 )
 
 
+@UNTIMED
 @given(JSON)
 def test_any_json_is_read_or_refused_and_never_changed(data: Any) -> None:
     before = copy.deepcopy(data)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab_plugins.codecs.chat_completions import ChatCompletions
@@ -25,6 +25,7 @@ from trimtab_sdk import (
     ToolResult,
 )
 
+UNTIMED = settings(deadline=None)
 CODEC = ChatCompletions()
 Wire = dict[str, Any]
 
@@ -253,6 +254,7 @@ def decoded_with_protected(chat: list[Wire], data: st.DataObject) -> tuple[Decod
     return decoded, data.draw(chosen)
 
 
+@UNTIMED
 @given(CHATS)
 def test_what_comes_out_is_what_a_server_takes(chat: list[Wire]) -> None:
     decoded = CODEC.decode(chat)
@@ -262,6 +264,7 @@ def test_what_comes_out_is_what_a_server_takes(chat: list[Wire]) -> None:
     assert wire_faults(CODEC.encode(adapted.messages).messages) == []
 
 
+@UNTIMED
 @given(CHATS, st.data())
 def test_nothing_protected_leaves_and_a_server_takes_what_was_not_refused(
     chat: list[Wire], data: st.DataObject
@@ -273,6 +276,7 @@ def test_nothing_protected_leaves_and_a_server_takes_what_was_not_refused(
         assert wire_faults(CODEC.encode(adapted.messages, decoded.originals).messages) == []
 
 
+@UNTIMED
 @given(CHATS, st.data())
 def test_a_second_run_changes_nothing(chat: list[Wire], data: st.DataObject) -> None:
     decoded, protected = decoded_with_protected(chat, data)
@@ -281,6 +285,7 @@ def test_a_second_run_changes_nothing(chat: list[Wire], data: st.DataObject) -> 
     assert (twice.messages, twice.left_out, twice.refused) == (once.messages, {}, once.refused)
 
 
+@UNTIMED
 @given(CHATS)
 def test_every_message_stays_or_is_named_and_only_results_move(chat: list[Wire]) -> None:
     decoded = CODEC.decode(chat)

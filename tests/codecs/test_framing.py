@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge import request_tokens, tokens
@@ -28,6 +28,7 @@ from trimtab_sdk import (
     Unknown,
 )
 
+UNTIMED = settings(deadline=None)
 FRAMING = ChatCompletions().framing("o200k_base")
 BUILDS_VOCABULARY = pytest.mark.filterwarnings("ignore:open_binary is deprecated:DeprecationWarning")
 BARE = 3 + len("user")
@@ -211,6 +212,10 @@ def test_nested_properties_and_items_are_priced_like_properties() -> None:
     assert tools_cost(properties(a=items)) == flat - 1 + 3 + len("items:string:")
 
 
+def test_a_property_that_is_no_object_costs_its_json_text() -> None:
+    assert tools_cost(properties(a=True)) == 7 + 2 + 12 + 3 + 3 + len("a:true")
+
+
 @pytest.mark.parametrize(
     "extra", [{"$defs": {"x": {"type": "string"}}}, {"title": "A title"}, {"required": ["zz"]}]
 )
@@ -248,6 +253,7 @@ CHATS = st.lists(
 
 
 @BUILDS_VOCABULARY
+@UNTIMED
 @given(CHATS)
 def test_chat_and_neutral_count_what_an_independent_counter_counts(chat: list[dict[str, Any]]) -> None:
     named = [{**message, "name": message.get("name") or "x"} for message in chat]
@@ -270,6 +276,7 @@ JSON = st.recursive(
 )
 
 
+@UNTIMED
 @given(st.one_of(JSON, JSON.map(lambda inner: {"function": {"name": "f", "parameters": inner}})))
 def test_any_tool_has_a_cost_and_each_text_in_it_counts(schema: Any) -> None:
     counted: list[str] = []

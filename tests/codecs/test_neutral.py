@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab_plugins.codecs.chat_completions import ChatCompletions
@@ -30,6 +30,7 @@ from trimtab_sdk import (
     with_texts,
 )
 
+UNTIMED = settings(deadline=None)
 CODEC = Neutral()
 Wire = dict[str, Any]
 
@@ -147,6 +148,7 @@ def test_thinking_comes_first_and_approvals_last() -> None:
         blocks=[
             {"type": "thinking", "thinking": "hm", "signature": "sig"},
             {"type": "redacted_thinking", "data": "blob"},
+            {"type": "dreaming"},
         ],
         reasoning="so",
         approval_requests=[{"approval_id": "p", "tool_call_id": "c"}],
@@ -154,6 +156,7 @@ def test_thinking_comes_first_and_approvals_last() -> None:
     assert read_one(raw).parts == (
         Reasoning("hm", "sig"),
         Reasoning(opaque="blob"),
+        Reasoning(opaque="type\ndreaming"),
         Reasoning("so"),
         Text(""),
         ToolCall("c", "look", "{}"),
@@ -209,6 +212,16 @@ def test_reasoning_that_was_taken_out_is_gone_and_the_rest_stays() -> None:
     message = decoded.messages[0]
     silent = replace(message, parts=tuple(part for part in message.parts if not isinstance(part, Reasoning)))
     assert write_again(decoded, silent) == [asks("a", "c", mood="calm")]
+
+
+def test_names_and_call_ids_that_changed_are_written() -> None:
+    decoded = CODEC.decode([say("u", mood="calm"), say("r", "tool", "found", callId="c", mood="calm")])
+    user, result = decoded.messages
+    renamed = replace(result, parts=(ToolResult("d", "found"),))
+    assert write_again(decoded, replace(user, name="Bo"), renamed) == [
+        say("u", name="Bo", mood="calm"),
+        say("r", "tool", "found", tool_call_id="d", mood="calm"),
+    ]
 
 
 def test_messages_from_elsewhere_are_written_in_full_and_read_back_alike() -> None:
@@ -313,6 +326,7 @@ CHATS = st.lists(MESSAGES, max_size=10).map(
 )
 
 
+@UNTIMED
 @given(CHATS)
 def test_untouched_messages_come_back_as_the_very_objects(chat: list[Wire]) -> None:
     before = copy.deepcopy(chat)
@@ -322,6 +336,7 @@ def test_untouched_messages_come_back_as_the_very_objects(chat: list[Wire]) -> N
     assert chat == before
 
 
+@UNTIMED
 @given(CHATS)
 def test_writing_from_scratch_and_reading_again_gives_the_same_messages(chat: list[Wire]) -> None:
     messages = CODEC.decode(chat).messages
@@ -334,6 +349,7 @@ def _without_blanks(message: Message) -> Message:
     return replace(message, parts=tuple(part for part in message.parts if part != Text("")))
 
 
+@UNTIMED
 @given(CHATS, st.data())
 def test_a_shortened_text_is_what_a_reader_finds_there(chat: list[Wire], data: st.DataObject) -> None:
     decoded = CODEC.decode(chat)
@@ -358,6 +374,7 @@ JSON = st.recursive(
 )
 
 
+@UNTIMED
 @given(JSON)
 def test_any_json_is_read_or_refused_and_never_changed(data: Any) -> None:
     before = copy.deepcopy(data)

@@ -3,13 +3,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab_plugins.codecs.chat_completions import ChatCompletions
 from trimtab_plugins.codecs.neutral import Neutral
 from trimtab_sdk import InvalidRequestError, Recognition
 
+UNTIMED = settings(deadline=None)
 NO, MAYBE, SURE = Recognition.NO, Recognition.MAYBE, Recognition.SURE
 NESTED = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 FLAT = {"id": "c", "name": "f", "arguments": {}}
@@ -46,6 +47,7 @@ def test_without_an_id_on_every_message_it_is_not_neutral(data: object) -> None:
         user([{"type": "image_url", "image_url": {"url": "x"}}]),
         user([{"type": "input_audio", "input_audio": {}}]),
         user([{"type": "file", "file": {}}]),
+        user([{"type": 4}, "bare", {"type": "image_url"}]),
         {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
     ],
 )
@@ -127,11 +129,13 @@ JSON = st.recursive(
 )
 
 
+@UNTIMED
 @given(st.one_of(JSON, JSON.map(lambda inner: [inner]), JSON.map(lambda inner: {"messages": [inner]})))
 def test_any_json_is_judged_and_what_one_is_sure_of_the_other_is_not(data: Any) -> None:
     assert list(marks(data)).count(SURE) < 2
 
 
+@UNTIMED
 @given(st.lists(st.sampled_from(["hi", "", "é"]).map(lambda text: user(text)), max_size=5))
 def test_what_may_be_chat_completions_can_be_read_as_such(chat: list[dict[str, Any]]) -> None:
     try:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from trimtab_plugins.codecs.reading import JsonObject, text_if_any, text_in
 from trimtab_sdk import Audio, ContentPart, File, Image, Text, Unknown
+
+_FILE_KEYS = ("name", "media_type", "data", "text", "url", "file_id")
+_AUDIO_KEYS = ("data", "format", "audio_id")
 
 
 def read_part(part: JsonObject, path: str) -> ContentPart:
@@ -13,12 +18,15 @@ def read_part(part: JsonObject, path: str) -> ContentPart:
         return Text(text_in(part, "text", path))
     if kind == "image":
         return _read_image(part, path)
-    if kind == "file":
-        keys = ("name", "media_type", "data", "text", "url", "file_id")
-        return File(**{key: text_if_any(part, key, path) for key in keys})
-    if kind == "audio":
-        return Audio(**{key: text_if_any(part, key, path) for key in ("data", "format", "audio_id")})
+    if kind == "file" and _has_any(part, _FILE_KEYS):
+        return File(**{key: text_if_any(part, key, path) for key in _FILE_KEYS})
+    if kind == "audio" and _has_any(part, _AUDIO_KEYS):
+        return Audio(**{key: text_if_any(part, key, path) for key in _AUDIO_KEYS})
     return Unknown(part)
+
+
+def _has_any(part: JsonObject, keys: Sequence[str]) -> bool:
+    return any(key in part for key in keys)
 
 
 def _read_image(part: JsonObject, path: str) -> Image:

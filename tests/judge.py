@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import gzip
-import importlib.resources
+import importlib.util
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import tiktoken
@@ -17,7 +18,10 @@ PATTERNS = {"o200k_base": openai_public.o200k_base, "cl100k_base": openai_public
 @cache
 def encoding(profile: str) -> tiktoken.Encoding:
     """Build tiktoken's encoding from the ranks that bpe-openai ships, without any download."""
-    data = importlib.resources.files("bpe_openai") / "data" / f"{profile}.tiktoken.gz"
+    spec = importlib.util.find_spec("bpe_openai")
+    assert spec is not None
+    assert spec.origin is not None
+    data = Path(spec.origin).parent / "data" / f"{profile}.tiktoken.gz"
     lines = gzip.decompress(data.read_bytes()).splitlines()
     ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in lines if line)}
     return tiktoken.Encoding(profile, pat_str=_pattern(profile), mergeable_ranks=ranks, special_tokens={})

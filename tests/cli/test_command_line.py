@@ -6,12 +6,13 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli.running import COMMAND, environment, run
 
 import trimtab.cli
+from cli.running import COMMAND, environment, run
 from trimtab.cli import main
 
 HEAVY = {
@@ -119,6 +120,15 @@ def test_an_unexpected_error_ends_with_one(
     assert "Traceback" not in told.err
 
 
+@pytest.fixture
+def listening() -> Iterator[None]:
+    """Undo what a shell does to its background jobs: they and their children never hear of Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -126,12 +136,10 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
         [*COMMAND, "fit", str(pipe), "--model", "gpt-4o"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     # Opening waits until the command opens its end, and then it waits for us.
-    writer = os.open(pipe, os.O_WRONLY)
-    process.send_signal(signal.SIGINT)
+    with open(pipe, "wb"):
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
 
-    out, err = process.communicate()
-
-    os.close(writer)
     assert (process.returncode, out, err) == (130, b"", b"")
 
 

@@ -174,11 +174,20 @@ def test_totals_say_how_exact_they_are(tokenizer: TokenizerInfo, told: str) -> N
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     wide = [{"role": "user", "content": "長い文章 " * 40}] * 50
     left = [entry(at, 10**6, "context-shift", role="assistant", name=f"chatcmpl-{at:030}") for at in range(30)]
+    terminal = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=width)
 
-    text = printed(fit_of(excluded=left), wide, width=width)
+    print_report(terminal, fit_of(excluded=left), wide)
 
-    assert max(cell_len(line) for line in text.splitlines()) <= width
-    assert "context-shift"[:4] in text
+    assert isinstance(terminal.file, io.StringIO)
+    lines = terminal.file.getvalue().splitlines()
+    assert max(map(cell_len, lines)) <= width
+    assert any("長い" in line for line in lines)
+
+
+def test_a_line_that_a_program_reads_is_not_broken() -> None:
+    text = printed(fit_of(excluded=MANY), width=40)
+
+    assert text.splitlines()[-1] == totals(fit_of(excluded=MANY))
 
 
 def test_sixty_columns_hold_every_column() -> None:

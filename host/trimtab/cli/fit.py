@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trimtab.cli.reading import Conversation
     from trimtab.report import Fit
 
-_HINT = "the fitted conversation was not printed; save it with --out FILE, or pipe it to another command"
+_HINT = "to save the fitted conversation, add --out FILE"
 
 
 @click.command("fit", short_help="Fit a conversation into a token budget.")

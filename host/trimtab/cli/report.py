@@ -54,7 +54,8 @@ class _Report:
         self._line(totals(fit, plain=self._plain))
 
     def _line(self, text: str = "", style: str = "") -> None:
-        self._console.print(text, style=style or None)
+        # Where a program reads, a line stays a line.
+        self._console.print(text, style=style or None, soft_wrap=not self._console.is_terminal)
 
     def _heading(self, text: str) -> None:
         self._line()

@@ -25,11 +25,19 @@ def clean(text: str, *, limit: int = 4000) -> str:
 
 
 def console_for(stream: TextIO) -> Console:
-    """Make a console that writes plain text as it is: no markup, no emoji names, no colours of its own."""
+    """Make a console that writes plain text as it is: no markup, no emoji names, no colours of its own.
+
+    It raises BrokenPipeError when its reader has left.
+    """
     from rich.console import Console
 
+    class HonestConsole(Console):
+        # Rich would end the process here, with an exit code that means something else.
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     tolerate(stream)
-    console = Console(file=stream, markup=False, emoji=False, highlight=False)
+    console = HonestConsole(file=stream, markup=False, emoji=False, highlight=False)
     if console.width < _NARROWEST:
         console.width = _NARROWEST
     return console

@@ -32,7 +32,7 @@ class Account:
     shortened: dict[str, str] = field(default_factory=dict)
     inserted: dict[str, Inserted] = field(default_factory=dict)
     insert_tokens: dict[str, int] = field(default_factory=dict)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    _remarks: dict[Diagnostic, None] = field(default_factory=dict)
 
     def leave(self, ids: Iterable[str], reason: str) -> None:
         """Book messages out. A summary that leaves uncovers what it stood for."""
@@ -47,17 +47,21 @@ class Account:
             self.note(reason, f"the insert {name} left again", ids=(name,), origin=insert.origin)
 
     def note(self, code: str, message: str, *, ids: Iterable[str] = (), origin: Origin | None = None) -> None:
-        """Add a remark for the report."""
-        self.diagnostics.append(
-            Diagnostic(
-                code,
-                message,
-                tuple(ids),
-                plugin=origin.plugin if origin else "",
-                distribution=origin.distribution if origin else "",
-                version=origin.version if origin else "",
-            )
+        """Add a remark for the report, once."""
+        remark = Diagnostic(
+            code,
+            message,
+            tuple(ids),
+            plugin=origin.plugin if origin else "",
+            distribution=origin.distribution if origin else "",
+            version=origin.version if origin else "",
         )
+        self._remarks.setdefault(remark)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The remarks, each once, in the order they came up."""
+        return tuple(self._remarks)
 
     def blame(self, error: PluginError, answer: str) -> None:
         """Add what a plugin did wrong, and what the host did about it."""

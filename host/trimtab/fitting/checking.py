@@ -5,7 +5,7 @@ The plugin keeps no hold on the result. Nothing here calls a method that a subcl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from trimtab_sdk.edit import AT_GAP, BEFORE_INPUT, Edit, Insert, Span
@@ -43,8 +43,10 @@ class CheckedEdit:
     notes: tuple[str, ...]
 
 
-def check_answer(answer: object, messages: Mapping[str, Message]) -> CheckedEdit:
+def check_answer(answer: object, messages: Mapping[str, Message], *, anchors: Collection[str]) -> CheckedEdit:
     """Check what a hook answered against the host's own messages (id → message).
+
+    `anchors` are the ids an insert may stand in front of: these messages and those that have left.
 
     Raises BrokenAnswerError.
     """
@@ -56,7 +58,7 @@ def check_answer(answer: object, messages: Mapping[str, Message]) -> CheckedEdit
     return CheckedEdit(
         drop=drop,
         shorten=_check_shorten(answer.shorten, messages),
-        insert=_check_inserts(answer.insert, messages, drop),
+        insert=_check_inserts(answer.insert, anchors, drop),
         notes=_check_notes(answer.notes),
     )
 
@@ -119,34 +121,32 @@ def _check_span(value: object, name: str) -> Span:
     return ends[0], ends[1]
 
 
-def _check_inserts(
-    value: object, messages: Mapping[str, Message], drop: Mapping[str, str]
-) -> tuple[CheckedInsert, ...]:
+def _check_inserts(value: object, anchors: Collection[str], drop: Mapping[str, str]) -> tuple[CheckedInsert, ...]:
     inserts = _elements(value, "insert")
     if len(inserts) > MAX_INSERTS:
         raise BrokenAnswerError(f"answered {len(inserts)} inserts; at most {MAX_INSERTS} are allowed")
-    return tuple(_check_insert(insert, messages, drop) for insert in inserts)
+    return tuple(_check_insert(insert, anchors, drop) for insert in inserts)
 
 
-def _check_insert(value: object, messages: Mapping[str, Message], drop: Mapping[str, str]) -> CheckedInsert:
+def _check_insert(value: object, anchors: Collection[str], drop: Mapping[str, str]) -> CheckedInsert:
     if type(value) is not Insert:
         raise BrokenAnswerError(f"an insert is {_kind(value)}; make it with trimtab_sdk.Insert")
     text = _text(value.text, "the text of an insert", MAX_INSERT_CHARS)
     if not text.strip():
         raise BrokenAnswerError("an insert has an empty text")
-    covers = tuple(_known_id(name, messages, "covers") for name in _elements(value.covers, "covers"))
+    covers = tuple(_known_id(name, anchors, "covers") for name in _elements(value.covers, "covers"))
     if any(name not in drop for name in covers):
         raise BrokenAnswerError("an insert covers a message that the edit does not drop")
-    kind, target = _check_anchor(value.anchor, messages)
+    kind, target = _check_anchor(value.anchor, anchors)
     return CheckedInsert(text, kind, target, covers)
 
 
-def _check_anchor(value: object, messages: Mapping[str, Message]) -> tuple[str, str]:
+def _check_anchor(value: object, anchors: Collection[str]) -> tuple[str, str]:
     if type(value) is str:
         if value in (AT_GAP, BEFORE_INPUT):
             return value, ""
         if value.startswith(_BEFORE) and value.endswith(")"):
-            return "before", _known_id(value[len(_BEFORE) : -1], messages, "an anchor")
+            return "before", _known_id(value[len(_BEFORE) : -1], anchors, "an anchor")
     raise BrokenAnswerError(f"an anchor is {_kind(value)}; it is AT_GAP, BEFORE_INPUT or before(id)")
 
 
@@ -171,10 +171,10 @@ def _elements(value: object, what: str) -> list[object]:
     raise BrokenAnswerError(f"{what} is {_kind(value)}; it must be a list or a tuple")
 
 
-def _known_id(value: object, messages: Mapping[str, Message], where: str) -> str:
+def _known_id(value: object, known: Collection[str], where: str) -> str:
     if type(value) is not str:
         raise BrokenAnswerError(f"{where} names {_kind(value)}; ids are texts")
-    if value not in messages:
+    if value not in known:
         raise BrokenAnswerError(f"{where} names {value[:80]!a}, which is no message of the request")
     return value
 

@@ -14,13 +14,15 @@ from trimtab_sdk.messages import Message
 class Context:
     """Messages in order, their groups, what they cost and which must stay.
 
-    `costs` may know more messages than there are; `total` is the overhead and the messages, in tokens.
+    `costs`, `protected` (id → reason) and `places` (id → position in the input) may know messages that have
+    left; inserted texts have no place. `total` is the overhead and the messages, in tokens.
     """
 
     messages: tuple[Message, ...]
     groups: tuple[Group, ...]
     costs: Mapping[str, Cost]
     protected: Mapping[str, str]
+    places: Mapping[str, int]
     overhead: int
     total: int
 
@@ -29,16 +31,40 @@ class Context:
         """The ids of the messages."""
         return frozenset(message.id for message in self.messages)
 
+    def with_messages(
+        self,
+        messages: Sequence[Message],
+        costs: Mapping[str, Cost] | None = None,
+        *,
+        groups: Sequence[Group] | None = None,
+    ) -> Context:
+        """Give the context with other messages; `groups` saves linking them again.
 
-def make_context(
+        Every message must have its cost, in `costs` or from before.
+        """
+        known = self.costs if costs is None else costs
+        tokens = [known[message.id].tokens for message in messages]
+        linked = with_tokens(link_groups(messages) if groups is None else groups, tokens)
+        return Context(
+            messages=tuple(messages),
+            groups=linked,
+            costs=known,
+            protected=self.protected,
+            places=self.places,
+            overhead=self.overhead,
+            total=self.overhead + sum(tokens),
+        )
+
+
+def first_context(
     messages: Sequence[Message],
+    groups: Sequence[Group],
+    *,
     costs: Mapping[str, Cost],
     protected: Mapping[str, str],
     overhead: int,
-    *,
-    groups: Sequence[Group] | None = None,
 ) -> Context:
-    """Put a context together; every message must have its cost. `groups` saves linking them again."""
-    tokens = [costs[message.id].tokens for message in messages]
-    linked = with_tokens(link_groups(messages) if groups is None else groups, tokens)
-    return Context(tuple(messages), linked, costs, protected, overhead, overhead + sum(tokens))
+    """Give the context of a conversation as it came in."""
+    places = {message.id: position for position, message in enumerate(messages)}
+    empty = Context((), (), costs, protected, places, overhead, overhead)
+    return empty.with_messages(messages, groups=groups)

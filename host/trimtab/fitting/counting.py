@@ -121,7 +121,9 @@ class TextCounter:
             return 0
         try:
             count: object = self._count(text)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a native library's panic is no Exception
             self._suspicion.text = f"it raised {type(error).__name__}"
             return ApproximateV1().count(text)
         if type(count) is not int or not 0 <= count <= 4 * len(text) + _EXTRA_TOKENS:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from trimtab.fitting.account import Account
 from trimtab.fitting.budget import smallest_limit
-from trimtab.fitting.context import Context, make_context
+from trimtab.fitting.context import Context
 from trimtab.report import Budget
 from trimtab_sdk.errors import TokenBudgetExceededError
 from trimtab_sdk.shifting import Departure, choose_departures
@@ -61,7 +61,7 @@ def without(context: Context, ids: Iterable[str]) -> Context:
     if not gone:
         return context
     messages = [message for message in context.messages if message.id not in gone]
-    return make_context(messages, context.costs, context.protected, context.overhead)
+    return context.with_messages(messages)
 
 
 def over_budget(context: Context, budget: Budget) -> TokenBudgetExceededError:

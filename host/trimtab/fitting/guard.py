@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from trimtab.fitting.account import Account, Inserted
 from trimtab.fitting.checking import BrokenAnswerError, CheckedEdit, CheckedInsert, check_answer
 from trimtab.fitting.cleaning import clean_note
-from trimtab.fitting.context import Context, make_context
+from trimtab.fitting.context import Context
 from trimtab.fitting.counting import Counter
 from trimtab.fitting.placing import find_edge, insert_message
 from trimtab_sdk.edit import Span, keep_spans
@@ -57,7 +57,7 @@ def guard_answer(
     """
     messages = {message.id: message for message in context.messages}
     try:
-        edit = check_answer(answer, messages)
+        edit = check_answer(answer, messages, anchors=messages.keys() | context.places.keys())
     except BrokenAnswerError as error:
         raise PluginRejectedError(str(error), origin=caller.origin, hook=caller.hook) from error
     _refuse_protected(edit, context, caller)
@@ -111,8 +111,7 @@ class _Application:
             if name not in dropped:
                 self._account.shortened[name] = self._own_reason
                 self._costs[name] = self._counter.message(message)
-        messages = self._rebuild(shortened, dropped, accepted)
-        return make_context(messages, self._costs, self._context.protected, self._context.overhead)
+        return self._context.with_messages(self._rebuild(shortened, dropped, accepted), self._costs)
 
     @property
     def _own_reason(self) -> str:

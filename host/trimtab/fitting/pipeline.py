@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from trimtab.fitting.account import Account
 from trimtab.fitting.calling import Room, make_request
-from trimtab.fitting.context import Context, make_context
+from trimtab.fitting.context import Context, first_context
 from trimtab.fitting.exclusion import exclude_by_hand
 from trimtab.fitting.final import final_shift, host_shift, over_budget, without
 from trimtab.fitting.guard import Caller, guard_answer
@@ -61,7 +61,7 @@ def _read(job: Job) -> Context:
     groups = link_groups(messages)
     protected = protection_reasons(messages, groups, pins=job.pins)
     costs = job.counter.messages(messages, job.on_progress)
-    return make_context(messages, costs, protected, job.overhead.tokens, groups=groups)
+    return first_context(messages, groups, costs=costs, protected=protected, overhead=job.overhead.tokens)
 
 
 def _adapt(job: Job, context: Context, account: Account) -> Context:
@@ -80,9 +80,7 @@ def _adapt(job: Job, context: Context, account: Account) -> Context:
         account.note("wire-rule", repair.text, ids=repair.ids)
     if adapted.messages == context.messages:
         return context
-    return make_context(
-        adapted.messages, _costs_after(job, context, adapted.messages), context.protected, context.overhead
-    )
+    return context.with_messages(adapted.messages, _costs_after(job, context, adapted.messages))
 
 
 def _costs_after(job: Job, context: Context, messages: tuple[Message, ...]) -> Mapping[str, Cost]:
@@ -166,4 +164,4 @@ def _settle(job: Job, context: Context, account: Account) -> Context:
 def _recount(job: Job, context: Context) -> Context:
     """Count again what will be sent, whatever the steps before believed."""
     costs = {**context.costs, **job.counter.messages(context.messages)}
-    return make_context(context.messages, costs, context.protected, context.overhead, groups=context.groups)
+    return context.with_messages(context.messages, costs, groups=context.groups)

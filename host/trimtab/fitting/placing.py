@@ -45,7 +45,7 @@ def find_edge(context: Context, *, kind: str, target: str, dropped: Collection[s
     before, with the id `target`. The place moves to the nearest earlier edge that no group spans and that
     lies behind the protected head, else to the next later one.
     """
-    wanted = _wanted(context.messages, kind=kind, target=target, dropped=dropped)
+    wanted = _wanted(context, kind=kind, target=target, dropped=dropped)
     head = _head_end(context.messages, context.protected)
     spanned = _spanned_edges(context.groups, len(context.messages))
     at = max(wanted, head)
@@ -56,14 +56,27 @@ def find_edge(context: Context, *, kind: str, target: str, dropped: Collection[s
     return at
 
 
-def _wanted(messages: Sequence[Message], *, kind: str, target: str, dropped: Collection[str]) -> int:
-    for position, message in enumerate(messages):
-        if kind == "before" and message.id == target:
+def _wanted(context: Context, *, kind: str, target: str, dropped: Collection[str]) -> int:
+    if kind == "before":
+        return _position_of(context, target)
+    if kind == "at_gap":
+        for position, message in enumerate(context.messages):
+            if message.id in dropped:
+                return position
+    inputs = current_input(context.messages)
+    return inputs[0] if inputs else len(context.messages)
+
+
+def _position_of(context: Context, target: str) -> int:
+    """Where a message stands, or where it stood: in front of the next one that is still there."""
+    for position, message in enumerate(context.messages):
+        if message.id == target:
             return position
-        if kind == "at_gap" and message.id in dropped:
+    stood = context.places[target]
+    for position, message in enumerate(context.messages):
+        if context.places.get(message.id, -1) > stood:
             return position
-    inputs = current_input(messages)
-    return inputs[0] if inputs else len(messages)
+    return len(context.messages)
 
 
 def _head_end(messages: Sequence[Message], protected: Mapping[str, str]) -> int:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from trimtab.catalogue import Catalogue, Model, resolve_model
-from trimtab.config import Config
+from trimtab.config import Config, Interceptor
 from trimtab.fitting.budget import make_budget
 from trimtab.fitting.calling import PluginCaller
 from trimtab.fitting.counting import APPROXIMATE, PLUGIN_COUNTS, Counter, Driver
@@ -189,7 +189,10 @@ def _interceptor_steps(
     registry: ContextStrategyRegistry, config: Config, counter: Counter, scope: str | None
 ) -> tuple[Step, ...]:
     steps: list[Step] = []
-    for listed in config.interceptors:
+    listing = config.interceptors
+    if listing is None:
+        listing = tuple(Interceptor(name=name) for name in registry.interceptor_names(config))
+    for listed in listing:
         plugin = registry.interceptor(listed.name, config)
         settings = check_settings(plugin, listed.settings)
         steps.append(Step(plugin, settings, _plugin_counter(counter, scope, listed.name)))

@@ -10,15 +10,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from trimtab.loading.discovery import normalized
 from trimtab_sdk.errors import ConfigError
 
-DEFAULT_SECONDS = 5.0
+INTERCEPTOR_SECONDS = 5.0
+STRATEGY_SECONDS = 60.0
 
 
 class Limits(BaseModel):
-    """What one plugin may use in a call: `seconds` of time."""
+    """What one plugin may use in a call: `seconds` of time, by default 5 for an interceptor, 60 for a strategy."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = DEFAULT_SECONDS
+    seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] | None = None
 
 
 class Interceptor(BaseModel):
@@ -36,7 +37,8 @@ class Config(BaseModel):
     - `trusted`: distributions whose plugins may run in this process, with a version range if wanted, as
       `"trimtab-recap>=1,<2"`.
     - `blocked`: distributions or plugin names that never run. Built-ins cannot be blocked.
-    - `interceptors`: which ones run, in this order.
+    - `interceptors`: which ones run, in this order. None means all that are registered or come from a trusted
+      distribution, by name.
     - `may_redact_protected`: interceptors that may shorten protected text, to take secrets out.
     - `on_violation`: a plugin that broke the contract is replaced by the host's own shift (`fallback`), or
       the fit ends with its error (`error`).
@@ -51,7 +53,7 @@ class Config(BaseModel):
 
     trusted: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
-    interceptors: tuple[Interceptor, ...] = ()
+    interceptors: tuple[Interceptor, ...] | None = None
     may_redact_protected: tuple[str, ...] = ()
     on_violation: Literal["fallback", "error"] = "fallback"
     limits: dict[str, Limits] = Field(default_factory=dict)
@@ -92,9 +94,12 @@ class Config(BaseModel):
         """Tell whether a plugin, or its distribution, is named in `blocked`."""
         return name in self.blocked or normalized(distribution) in {normalized(one) for one in self.blocked}
 
-    def seconds_for(self, name: str) -> float:
+    def seconds_for(self, name: str, *, strategy: bool) -> float:
         """Give the time limit of one call of a plugin, in seconds."""
-        return (self.limits.get(name) or self.limits.get("*") or Limits()).seconds
+        limits = self.limits.get(name) or self.limits.get("*")
+        if limits is not None and limits.seconds is not None:
+            return limits.seconds
+        return STRATEGY_SECONDS if strategy else INTERCEPTOR_SECONDS
 
 
 def _explain(error: ValidationError) -> str:

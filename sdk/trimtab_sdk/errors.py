@@ -130,7 +130,7 @@ class TokenBudgetExceededError(TrimtabError):
     """What must stay is over the budget, so no request can be made.
 
     - `needed`, `allowed`, `overhead`: tokens; `needed` includes the overhead.
-    - `protected`: id → tokens of every protected message.
+    - `protected`: id → tokens of every protected message; `places`: id → its position in the input, if known.
     - `smallest_limit`: the smallest context limit that would do, None when no limit is known to be in play.
     """
 
@@ -143,6 +143,7 @@ class TokenBudgetExceededError(TrimtabError):
         allowed: int,
         overhead: int,
         protected: Mapping[str, int],
+        places: Mapping[str, int] | None = None,
         current_input: Sequence[str] = (),
         smallest_limit: int | None = None,
     ) -> None:
@@ -150,6 +151,7 @@ class TokenBudgetExceededError(TrimtabError):
         self.allowed = allowed
         self.overhead = overhead
         self.protected = dict(protected)
+        self.places = dict(places or {})
         self.current_input = tuple(current_input)
         self.smallest_limit = smallest_limit
         super().__init__(self._explain())
@@ -176,7 +178,10 @@ class TokenBudgetExceededError(TrimtabError):
             "needed": self.needed,
             "allowed": self.allowed,
             "overhead": self.overhead,
-            "protected": [{"id": name, "tokens": tokens} for name, tokens in self.protected.items()],
+            "protected": [
+                {"id": name, "index": self.places.get(name), "tokens": tokens}
+                for name, tokens in self.protected.items()
+            ],
             "currentInput": list(self.current_input),
             "smallestLimit": self.smallest_limit,
         }

@@ -181,7 +181,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert isinstance(terminal.file, io.StringIO)
     lines = terminal.file.getvalue().splitlines()
     assert max(map(cell_len, lines)) <= width
-    assert any("長い" in line for line in lines)
+    assert any("長" in line for line in lines)
 
 
 def test_a_line_that_a_program_reads_is_not_broken() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import trimtab
-from chats import codes, count, fit, ids, talk
+from chats import codes, count, fit, ids, insert, talk
 from factories import Interceptor, Strategy
 from trimtab.loading.discovery import forget_installed
 from trimtab_sdk import (
@@ -165,3 +165,18 @@ def test_a_wrong_config_says_which_field() -> None:
     ):
         with pytest.raises(ConfigError, match=next(iter(fields))):
             trimtab.Config(**fields)  # type: ignore[arg-type]
+
+
+def test_without_a_list_the_registered_interceptors_run_by_name_and_an_empty_list_runs_none() -> None:
+    registry = trimtab.ContextStrategyRegistry()
+    for name in ("zz", "aa"):
+        registry.register_interceptor(name, Interceptor(lambda request, services: insert("note")))
+    assert [entry.plugin for entry in fit(talk(), 10_000, registry=registry).inserted] == ["aa", "zz"]
+    assert fit(talk(), 10_000, registry=registry, config=trimtab.Config(interceptors=[])).inserted == ()
+
+
+def test_a_name_that_could_forge_a_label_is_refused() -> None:
+    registry = trimtab.ContextStrategyRegistry()
+    for name in ("", "Mine", "a]\n[plugin b", "x" * 65):
+        with pytest.raises(ConfigError, match="no name"):
+            registry.register(name, Strategy(lambda request, services: None))

@@ -74,6 +74,7 @@ def over_budget(context: Context, budget: Budget) -> TokenBudgetExceededError:
         allowed=budget.available,
         overhead=context.overhead,
         protected=tokens,
+        places={name: context.places[name] for name in names},
         current_input=[name for name in names if context.protected[name] == "current-input"],
         smallest_limit=smallest_limit(budget, needed),
     )

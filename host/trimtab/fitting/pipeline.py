@@ -70,6 +70,7 @@ def _adapt(job: Job, context: Context, account: Account) -> Context:
     if adapted.refused:
         raise InvalidRequestError(
             "; ".join(f"{name}: {why}" for name, why in list(adapted.refused.items())[:5]),
+            path=f"messages[{context.places[next(iter(adapted.refused))]}]",
             ids=tuple(adapted.refused),
         )
     for reason in dict.fromkeys(adapted.left_out.values()):
@@ -140,7 +141,9 @@ def _call_guarded(job: Job, step: Step, hook: str, context: Context, account: Ac
         summary=hook == SHIFT,
         settings=step.settings,
     )
-    answer = job.caller.call(step.plugin, hook, request, step.counter, seconds=job.config.seconds_for(name))
+    answer = job.caller.call(
+        step.plugin, hook, request, step.counter, seconds=job.config.seconds_for(name, strategy=hook == SHIFT)
+    )
     caller = Caller(step.plugin.origin, hook, may_redact=name in job.config.may_redact_protected)
     return guard_answer(
         answer, context, caller=caller, counter=job.counter, budget=job.budget.available, account=account

@@ -108,6 +108,11 @@ def _candidate(entry: EntryPoint) -> Candidate:
     return Candidate(entry.group, entry.name, entry.value, name, dist.version if dist is not None else "")
 
 
+def is_name(name: object) -> bool:
+    """Tell whether a plugin may be called this: a to z, 0 to 9, dot, dash, underscore, at most 64."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
 def normalized(distribution: str) -> str:
     """Give a distribution's name in the one spelling that is compared."""
     return re.sub(r"[-_.]+", "-", distribution).lower()
@@ -139,7 +144,7 @@ def _trust(candidate: Candidate, config: Config | None) -> Trust:
 def _verdict(
     candidate: Candidate, rivals: list[Candidate], trust: Trust, config: Config | None
 ) -> tuple[Status, str]:
-    if not _NAME.fullmatch(candidate.name):
+    if not is_name(candidate.name):
         return "refused", "its name is not made of a to z, 0 to 9, dot, dash and underscore"
     if trust == "built-in":
         return "ready", ""

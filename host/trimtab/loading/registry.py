@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from trimtab.fitting.counting import Driver
-from trimtab.loading.discovery import Installed, by_name, installed
+from trimtab.loading.discovery import Installed, by_name, installed, is_name
 from trimtab.loading.drivers import load_driver, load_object
 from trimtab.loading.plugins import INTERCEPT, SHIFT, Plugin, make_plugin
 from trimtab_sdk.errors import (
@@ -53,7 +53,7 @@ class ContextStrategyRegistry:
         return self._add(STRATEGIES, name, plugin, replace=replace)
 
     def register_interceptor(self, name: str, interceptor: object, *, replace: bool = False) -> Callable[[], None]:
-        """Register an interceptor, likewise with `trimtab_intercept`. It runs when the config lists its name."""
+        """Register an interceptor, likewise with `trimtab_intercept`. It runs when the config lists its name, or lists none."""
         plugin = make_plugin(interceptor, Origin(name), hook=INTERCEPT)
         return self._add(INTERCEPTORS, name, plugin, replace=replace)
 
@@ -92,6 +92,12 @@ class ContextStrategyRegistry:
             raise ConfigError(f"the configuration lists the interceptor {name!r}, which is not installed")
         return _load_plugin(row, INTERCEPT)
 
+    def interceptor_names(self, config: Config) -> tuple[str, ...]:
+        """Give the names of the interceptors that run when the config lists none: the app's own and the trusted."""
+        own = {name for group, name in self._own if group == INTERCEPTORS}
+        rows = installed(INTERCEPTORS, config=config)
+        return tuple(sorted(own | {row.name for row in rows if row.trust == "trusted" and row.status == "ready"}))
+
     def tokenizer(self, profile: str, config: Config) -> Driver:
         """Give the tokenizer driver of this profile.
 
@@ -123,6 +129,8 @@ class ContextStrategyRegistry:
         return tuple(sorted(own | {row.name for row in installed(STRATEGIES)}))
 
     def _add(self, group: str, name: str, subject: object, *, replace: bool) -> Callable[[], None]:
+        if not is_name(name):
+            raise ConfigError(f"{name!r} is no name; use a to z, 0 to 9, dot, dash and underscore, at most 64")
         key = (group, name)
         with self._lock:
             previous = self._own.get(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import pty
 import struct
@@ -10,8 +11,11 @@ import subprocess
 import sys
 import termios
 from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+
+from trimtab.cli import main
 
 COMMAND = (sys.executable, "-m", "trimtab.cli")
 _QUIET = ("NO_COLOR", "FORCE_COLOR", "TRIMTAB_DEBUG", "COLUMNS", "LINES", "PYTHONIOENCODING")
@@ -34,6 +38,19 @@ def run(*args: str | Path, stdin: str = "", env: Mapping[str, str] | None = None
         [*COMMAND, *map(str, args)], input=stdin.encode(), capture_output=True, env=environment(env), check=False
     )
     return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def run_here(*args: str | Path) -> Ended:
+    """Run in this process, which is quicker; pipes, signals and the environment are not the real ones."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main([*map(str, args)])
+    return Ended(code, _written(out), _written(err))
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
 
 
 def run_in_terminal(*args: str | Path, columns: int = 80, env: Mapping[str, str] | None = None) -> Ended:

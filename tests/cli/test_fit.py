@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.chats import Json, body_file, chat, lines_file, list_file
-from cli.running import COMMAND, environment, run
+from cli.running import COMMAND, environment, run, run_here
 from trimtab.api import fit
 from trimtab.cli import main
 
@@ -47,7 +47,7 @@ def test_json_is_the_report_and_nothing_else(tmp_path: Path) -> None:
 def test_out_takes_the_conversation_and_stdout_the_report(tmp_path: Path) -> None:
     out = tmp_path / "fitted.json"
 
-    ended = run("fit", list_file(tmp_path), *TIGHT, "--out", out)
+    ended = run_here("fit", list_file(tmp_path), *TIGHT, "--out", out)
 
     assert (ended.code, ended.err) == (0, "")
     assert "left out:" in ended.out
@@ -58,7 +58,7 @@ def test_out_takes_the_conversation_and_stdout_the_report(tmp_path: Path) -> Non
 def test_json_and_out_go_together(tmp_path: Path) -> None:
     out = tmp_path / "fitted.json"
 
-    ended = run("fit", list_file(tmp_path), *TIGHT, "--json", "--out", out)
+    ended = run_here("fit", list_file(tmp_path), *TIGHT, "--json", "--out", out)
 
     assert ended.err == ""
     assert json.loads(ended.out)["strategy"] == "truncate"
@@ -66,7 +66,7 @@ def test_json_and_out_go_together(tmp_path: Path) -> None:
 
 
 def test_a_dash_sends_the_conversation_to_stdout(tmp_path: Path) -> None:
-    ended = run("fit", list_file(tmp_path), *TIGHT, "--out", "-")
+    ended = run_here("fit", list_file(tmp_path), *TIGHT, "--out", "-")
 
     assert json.loads(ended.out) == expected(chat())
     assert "left out:" in ended.err
@@ -75,36 +75,36 @@ def test_a_dash_sends_the_conversation_to_stdout(tmp_path: Path) -> None:
 def test_the_input_file_may_be_the_output_file(tmp_path: Path) -> None:
     path = list_file(tmp_path, indent=2)
 
-    assert run("fit", path, *TIGHT, "--out", path).code == 0
+    assert run_here("fit", path, *TIGHT, "--out", path).code == 0
 
     assert json.loads(path.read_text()) == expected(chat())
     assert os.listdir(tmp_path) == [path.name]
 
 
 def test_a_compact_list_stays_on_one_line_and_a_long_one_is_indented(tmp_path: Path) -> None:
-    compact = run("fit", list_file(tmp_path), *TIGHT).out
-    indented = run("fit", list_file(tmp_path, indent=4), *TIGHT).out
+    compact = run_here("fit", list_file(tmp_path), *TIGHT).out
+    indented = run_here("fit", list_file(tmp_path, indent=4), *TIGHT).out
 
     assert compact == json.dumps(expected(chat()), ensure_ascii=False) + "\n"
     assert indented == json.dumps(expected(chat()), ensure_ascii=False, indent=2) + "\n"
 
 
 def test_lines_come_out_as_lines(tmp_path: Path) -> None:
-    out = run("fit", lines_file(tmp_path), *TIGHT).out
+    out = run_here("fit", lines_file(tmp_path), *TIGHT).out
 
     assert out.endswith("}\n")
     assert [json.loads(line) for line in out.splitlines()] == expected(chat())
 
 
 def test_a_body_comes_out_whole_and_needs_no_model(tmp_path: Path) -> None:
-    out = run("fit", body_file(tmp_path), *TIGHT[2:]).out
+    out = run_here("fit", body_file(tmp_path), *TIGHT[2:]).out
 
     assert json.loads(out) == {"model": "gpt-4o", "temperature": 0.5, "messages": expected(chat())}
     assert out.startswith('{\n  "model": "gpt-4o",\n')
 
 
 def test_a_list_needs_a_model(tmp_path: Path) -> None:
-    ended = run("fit", list_file(tmp_path))
+    ended = run_here("fit", list_file(tmp_path))
 
     assert ended.code == 2
     assert "error [USAGE]: --model is missing" in ended.err
@@ -114,7 +114,7 @@ def test_what_fits_comes_back_byte_for_byte(tmp_path: Path) -> None:
     path = lines_file(tmp_path)
     path.write_text("".join(json.dumps(message, ensure_ascii=False) + "\n" for message in chat()))
 
-    ended = run("fit", path, "--model", "gpt-4o")
+    ended = run_here("fit", path, "--model", "gpt-4o")
 
     assert ended.out == path.read_text()
     assert "no message left out" in ended.err
@@ -125,7 +125,7 @@ def test_pins_stay_and_exclusions_leave_by_index_and_by_id(tmp_path: Path) -> No
     path = list_file(tmp_path, messages)
 
     report = json.loads(
-        run(
+        run_here(
             "fit", path, *TIGHT, "--json", "--pin", "@1", "--pin", "id-5", "--exclude", "id-27", "--exclude", "@26"
         ).out
     )
@@ -138,7 +138,7 @@ def test_pins_stay_and_exclusions_leave_by_index_and_by_id(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("named", ["@999", "nobody"])
 def test_a_pin_that_names_no_message_is_refused(tmp_path: Path, named: str) -> None:
-    ended = run("fit", list_file(tmp_path), *TIGHT, "--pin", named)
+    ended = run_here("fit", list_file(tmp_path), *TIGHT, "--pin", named)
 
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("error [INVALID_REQUEST]: ")
@@ -150,14 +150,14 @@ def test_settings_reach_the_strategy(tmp_path: Path) -> None:
     messages.insert(2, {"role": "assistant", "content": "yes"})
 
     report = json.loads(
-        run("fit", list_file(tmp_path, messages), *TIGHT, "--json", "--set", "shorten_messages=true").out
+        run_here("fit", list_file(tmp_path, messages), *TIGHT, "--json", "--set", "shorten_messages=true").out
     )
 
     assert [entry["index"] for entry in report["truncated"]] == [1]
 
 
 def test_a_setting_the_strategy_does_not_know_is_refused(tmp_path: Path) -> None:
-    ended = run("fit", list_file(tmp_path), *TIGHT, "--set", "nonsense=1")
+    ended = run_here("fit", list_file(tmp_path), *TIGHT, "--set", "nonsense=1")
 
     assert ended.code == 2
     assert "nonsense" in ended.err
@@ -168,8 +168,8 @@ def test_tools_are_counted(tmp_path: Path) -> None:
     tools.write_text(json.dumps([{"type": "function", "function": {"name": "weather", "parameters": {}}}]))
     path = list_file(tmp_path)
 
-    without = json.loads(run("fit", path, *TIGHT, "--json").out)
-    with_tools = json.loads(run("fit", path, *TIGHT, "--json", "--tools", tools).out)
+    without = json.loads(run_here("fit", path, *TIGHT, "--json").out)
+    with_tools = json.loads(run_here("fit", path, *TIGHT, "--json", "--tools", tools).out)
 
     assert with_tools["overhead"] > without["overhead"]
 
@@ -178,7 +178,7 @@ def test_tools_that_are_no_list_are_refused(tmp_path: Path) -> None:
     tools = tmp_path / "tools.json"
     tools.write_text("{}")
 
-    ended = run("fit", list_file(tmp_path), *TIGHT, "--tools", tools)
+    ended = run_here("fit", list_file(tmp_path), *TIGHT, "--tools", tools)
 
     assert ended.code == 2
     assert "--tools takes a JSON list" in ended.err
@@ -198,7 +198,7 @@ def test_over_budget_is_json_for_programs_and_no_file_is_written(tmp_path: Path)
     messages = [{"role": "system", "content": "rule " * 500}, {"role": "user", "content": "hi"}]
     out = tmp_path / "fitted.json"
 
-    ended = run("fit", list_file(tmp_path, messages), *TIGHT, "--json", "--out", out)
+    ended = run_here("fit", list_file(tmp_path, messages), *TIGHT, "--json", "--out", out)
 
     told = json.loads(ended.out)
     assert (ended.code, ended.err) == (3, "")
@@ -220,7 +220,7 @@ def test_over_budget_is_json_for_programs_and_no_file_is_written(tmp_path: Path)
 def test_what_cannot_be_done_has_its_code(tmp_path: Path, args: tuple[str, ...], code: str) -> None:
     path = list_file(tmp_path)
 
-    plain, for_programs = run("fit", path, *args), run("fit", path, *args, "--json")
+    plain, for_programs = run_here("fit", path, *args), run_here("fit", path, *args, "--json")
 
     assert (plain.code, plain.out, for_programs.code, for_programs.err) == (2, "", 2, "")
     assert plain.err.startswith(f"error [{code}]: ")

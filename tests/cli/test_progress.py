@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
+from cli.chats import list_file
+from trimtab.cli import main
 from trimtab.cli.progress import CountingProgress
 
 
@@ -60,3 +63,22 @@ def test_an_error_while_counting_ends_the_bar(monkeypatch: pytest.MonkeyPatch) -
         fail()
 
     assert "\x1b[?25h" in stream.getvalue()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_fit_on_a_terminal_draws_the_bar_on_stderr(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("trimtab.cli.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("sys.stderr", shown)
+
+    assert main(["fit", str(list_file(tmp_path)), "--model", "gpt-4o", "--json"]) == 0
+
+    assert "counting" in shown.getvalue()
+    assert "counting" not in capsys.readouterr().out

@@ -243,7 +243,8 @@ def _plugin(entry: Entry) -> str:
 
 def _diagnostic_line(diagnostic: Diagnostic) -> str:
     line = f"[{clean(diagnostic.code)}] {clean(diagnostic.message)}"
-    unnamed = [name for name in diagnostic.ids if name not in diagnostic.message]
+    words = {word.strip(".,;:()'\"") for word in diagnostic.message.split()}
+    unnamed = [name for name in diagnostic.ids if name not in words]
     if unnamed:
         more = f" and {len(unnamed) - _MOST_IDS:,} more" if len(unnamed) > _MOST_IDS else ""
         line += f" ({', '.join(clean(name, limit=60) for name in unnamed[:_MOST_IDS])}{more})"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -25,7 +27,7 @@ class TextCounts:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._counts: dict[tuple[str, str, str], int] = {}
+        self._counts: OrderedDict[tuple[str, str, str], int] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: tuple[str, str, str]) -> int | None:
@@ -41,8 +43,7 @@ class TextCounts:
             if key in self._counts:
                 return
             while self._bytes + size > self._max_bytes:
-                oldest = next(iter(self._counts))
-                del self._counts[oldest]
+                oldest, _ = self._counts.popitem(last=False)
                 self._bytes -= _size(oldest)
             self._counts[key] = count
             self._bytes += size
@@ -68,7 +69,7 @@ class ScopedCounts:
 
 
 def _size(key: tuple[str, str, str]) -> int:
-    return len(key[2]) + _ENTRY_BYTES
+    return sys.getsizeof(key[2]) + _ENTRY_BYTES
 
 
 PLUGIN_COUNTS = ScopedCounts()

@@ -53,7 +53,7 @@ class ContextStrategyRegistry:
         return self._add(STRATEGIES, name, plugin, replace=replace)
 
     def register_interceptor(self, name: str, interceptor: object, *, replace: bool = False) -> Callable[[], None]:
-        """Register an interceptor, likewise with `trimtab_intercept`. It runs when the config lists its name, or lists none."""
+        """Register an interceptor, likewise with `trimtab_intercept`. It runs when the config lists it, or none."""
         plugin = make_plugin(interceptor, Origin(name), hook=INTERCEPT)
         return self._add(INTERCEPTORS, name, plugin, replace=replace)
 
@@ -93,7 +93,7 @@ class ContextStrategyRegistry:
         return _load_plugin(row, INTERCEPT)
 
     def interceptor_names(self, config: Config) -> tuple[str, ...]:
-        """Give the names of the interceptors that run when the config lists none: the app's own and the trusted."""
+        """Give the interceptors that run when the config lists none: the registered and the trusted, sorted."""
         own = {name for group, name in self._own if group == INTERCEPTORS}
         rows = installed(INTERCEPTORS, config=config)
         return tuple(sorted(own | {row.name for row in rows if row.trust == "trusted" and row.status == "ready"}))

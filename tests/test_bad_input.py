@@ -10,7 +10,7 @@ import pytest
 
 import judge
 import trimtab
-from chats import codes, count, fit, ids, talk, turn
+from talks import codes, count, fit, ids, talk, turn
 from trimtab_sdk import (
     InvalidBudgetError,
     InvalidRequestError,

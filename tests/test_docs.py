@@ -13,7 +13,7 @@ import pytest
 
 import trimtab
 import trimtab_sdk
-from chats import count, fit, ids, talk, turn
+from talks import count, fit, ids, talk, turn
 from trimtab.fitting.guard import STRATEGY_REASONS
 
 ROOT = Path(__file__).parent.parent

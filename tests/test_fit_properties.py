@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import judge
 import trimtab
-from chats import count
 from conversations import Chat, neutral_chats, openai_chats
+from talks import count
 from trimtab_sdk import InvalidRequestError, TokenBudgetExceededError, link_groups, protection_reasons
 
 STRATEGIES = st.sampled_from(["truncate", "manual"])

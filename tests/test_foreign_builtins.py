@@ -29,7 +29,7 @@ def trimtab_shift(request, services):
 FIT = """
 import json, sys
 sys.path.insert(0, "TESTS")
-from chats import count, fit, talk
+from talks import count, fit, talk
 import trimtab_strategies
 chat = talk(12)
 limit = count(chat) // 2

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.cli.reading import Form, UnreadableInputError, read_conversation, read_json
+from trimtab.cli.reading import Form, read_conversation, read_json
+from trimtab.cli.source import UnreadableInputError
 from trimtab.cli.writing import json_pieces, write_file
 
 HELLO = {"role": "user", "content": "hello"}
@@ -96,7 +97,7 @@ def test_stdin_is_read_for_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_process_without_stdin_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
 
-    with pytest.raises(UnreadableInputError, match="stdin: cannot be read: it is closed"):
+    with pytest.raises(UnreadableInputError, match="stdin: it cannot be read: it is closed"):
         read_conversation("-")
 
 
@@ -201,7 +202,7 @@ def test_a_directory_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_refused_with_the_reason(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableInputError, match="cannot be read: Not a directory"):
+    with pytest.raises(UnreadableInputError, match="it cannot be read: Not a directory"):
         read_conversation(file_of(tmp_path, "[]") + os.sep + "inside")
 
 

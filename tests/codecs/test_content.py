@@ -6,9 +6,9 @@ from trimtab_plugins.codecs.content import content_of, patch_content, read_conte
 from trimtab_plugins.codecs.neutral_parts import read_part, write_part
 from trimtab_sdk import ContentPart, Image, InvalidRequestError, Reasoning, Text, ToolResult, Unknown
 
-PICTURE = {"type": "image", "media_type": "image/png", "data": "AAAA", "alt": "a kettle"}
-STRANGE = {"type": "hologram"}
-WORDS = {"type": "text", "text": "long", "lang": "en"}
+PICTURE: dict[str, object] = {"type": "image", "media_type": "image/png", "data": "AAAA", "alt": "a kettle"}
+STRANGE: dict[str, object] = {"type": "hologram"}
+WORDS: dict[str, object] = {"type": "text", "text": "long", "lang": "en"}
 
 
 def patched(raw: object, *new: ContentPart) -> object:
@@ -43,7 +43,10 @@ def test_an_unchanged_content_is_the_very_object() -> None:
 
 def test_items_that_did_not_change_are_the_very_objects() -> None:
     out = patched(
-        [WORDS, PICTURE, STRANGE, "bare"], Text("lo"), *read_content([PICTURE, STRANGE], "", read_part), Text("b")
+        [WORDS, PICTURE, STRANGE, "bare"],
+        Text("lo"),
+        *read_content([PICTURE, STRANGE], "", read_part),
+        Text("b"),
     )
     assert out == [{**WORDS, "text": "lo"}, PICTURE, STRANGE, "b"]
 

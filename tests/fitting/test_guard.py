@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 import trimtab
-from chats import WORDS, Chat, codes, count, fit, ids, insert, talk, turn
 from factories import Interceptor, Strategy
+from talks import WORDS, Chat, codes, count, fit, ids, insert, talk, turn
 from trimtab_sdk import (
     AT_GAP,
     BEFORE_INPUT,
@@ -20,6 +20,10 @@ from trimtab_sdk import (
 )
 
 Answer = Callable[[Request, Services], object]
+
+
+def always(answer: object) -> Answer:
+    return lambda request, services: answer
 
 
 def with_strategy(chat: Chat, limit: int, answer: Answer, **options: Any) -> trimtab.Fit:
@@ -108,7 +112,7 @@ def test_dropping_or_shortening_what_is_protected_restores_everything() -> None:
         Edit(drop={"m0": "context-shift", "s": "context-shift"}),
         Edit(shorten={("m7", (0,)): [(0, 4)]}),
     ):
-        result = with_strategy(chat, count(chat) - 1, lambda request, services, edit=edit: edit)
+        result = with_strategy(chat, count(chat) - 1, always(edit))
         assert codes(result) == ["PROTECTED_CONTEXT_REMOVED"]
         assert ids(result.excluded) == ["m0"]
         assert result.messages[0] == chat[0]
@@ -241,7 +245,7 @@ def test_an_insert_never_stands_inside_a_group_or_in_front_of_the_head() -> None
         turn("v"),
     ]
     for anchor in ("s", "a", "r"):
-        result = with_interceptors(chat, 100_000, lambda request, services, at=anchor: insert("note", before(at)))
+        result = with_interceptors(chat, 100_000, always(insert("note", before(anchor))))
         roles = [one["role"] for one in result.messages]  # type: ignore[index]
         assert roles == ["system", "system", "assistant", "tool", "user"]
         assert result.messages[0] == chat[0]

@@ -26,7 +26,8 @@ def test_lone_surrogates_are_replaced_on_a_copy_with_their_paths() -> None:
     given: Any = [{"content": "a\ud83d", "meta": {"k\udc00": [1, "\ud800\ud800"]}}, {"content": "fine 🙂"}]
     cleaned = clean_input(given)
     assert cleaned.data == [{"content": "a\ufffd", "meta": {"k\ufffd": [1, "\ufffd\ufffd"]}}, given[1]]
-    assert cleaned.data[1] is given[1]  # type: ignore[index]
+    data: Any = cleaned.data
+    assert data[1] is given[1]
     assert given[0]["content"] == "a\ud83d"
     assert len(cleaned.replaced) == 3
     assert cleaned.replaced[0] == "messages[0].content"

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Generator
 from types import ModuleType
 
 import pytest
@@ -32,7 +32,7 @@ def test_an_object_without_the_hook_is_refused() -> None:
 def test_a_wrapper_is_refused() -> None:
     class Wrapping:
         @hookimpl(wrapper=True)
-        def trimtab_shift(self, request: object) -> Iterator[object]:
+        def trimtab_shift(self, request: object) -> Generator[None, object, object]:
             return (yield)
 
     refuse(Wrapping(), "wrapper")

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 import trimtab
-from chats import codes, count, fit, ids, insert, talk
 from factories import Interceptor, Strategy
+from talks import codes, count, fit, ids, insert, talk
 from trimtab.loading.discovery import forget_installed
 from trimtab_sdk import (
     ConfigError,
@@ -164,7 +164,7 @@ def test_a_wrong_config_says_which_field() -> None:
         {"x": 1},
     ):
         with pytest.raises(ConfigError, match=next(iter(fields))):
-            trimtab.Config(**fields)  # type: ignore[arg-type]
+            trimtab.Config(**fields)
 
 
 def test_without_a_list_the_registered_interceptors_run_by_name_and_an_empty_list_runs_none() -> None:

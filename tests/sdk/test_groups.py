@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,7 +85,7 @@ def test_ten_thousand_calls_of_one_id_are_paired_in_one_pass() -> None:
     st.lists(st.tuples(st.sampled_from(["user", "call", "result", "think"]), st.sampled_from("xyz")), max_size=30)
 )
 def test_every_message_is_in_exactly_one_group_and_order_is_kept(plan: list[tuple[str, str]]) -> None:
-    makers = {
+    makers: dict[str, Callable[[int, str], Message]] = {
         "user": lambda at, _: message(f"m{at}"),
         "call": lambda at, call: calls(f"m{at}", call),
         "result": lambda at, call: result(f"m{at}", call),

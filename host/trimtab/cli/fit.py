@@ -79,7 +79,8 @@ def fit_command(
     terminal the report alone is printed.
     """
     from trimtab.api import fit
-    from trimtab.cli.reading import read_conversation, too_deep
+    from trimtab.cli.reading import read_conversation
+    from trimtab.cli.source import too_deep
 
     _check_streams(file, tools_file, out, as_json=as_json)
     conversation = read_conversation(file)
@@ -119,7 +120,8 @@ def _model(named: str | None, conversation: Conversation) -> str:
 
 
 def _read_tools(file: str) -> list[object]:
-    from trimtab.cli.reading import UnreadableInputError, read_json
+    from trimtab.cli.reading import read_json
+    from trimtab.cli.source import UnreadableInputError
 
     tools = read_json(file)
     if not isinstance(tools, list):

@@ -53,7 +53,7 @@ class ContextStrategyRegistry:
         return self._add(STRATEGIES, name, plugin, replace=replace)
 
     def register_interceptor(self, name: str, interceptor: object, *, replace: bool = False) -> Callable[[], None]:
-        """Register an interceptor, likewise with `trimtab_intercept`. It runs when the config lists it, or none."""
+        """Register an interceptor, with `trimtab_intercept`. It runs when the config lists it, or lists none."""
         plugin = make_plugin(interceptor, Origin(name), hook=INTERCEPT)
         return self._add(INTERCEPTORS, name, plugin, replace=replace)
 

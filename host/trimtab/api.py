@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -26,6 +24,8 @@ from trimtab.report import Diagnostic, Fit
 from trimtab_sdk.errors import InvalidRequestError, TokenizerUnavailableError
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from trimtab_sdk.codec import Decoded
 
 _Given = TypeVar("_Given")
@@ -114,6 +114,8 @@ def fit(
 
 def _in_pool(function: Callable[_Options, Fit]) -> Callable[_Options, Coroutine[object, object, Fit]]:
     async def run(*args: _Options.args, **options: _Options.kwargs) -> Fit:
+        import asyncio
+
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(_threads(), partial(function, *args, **options))
 
@@ -127,6 +129,8 @@ afit = _in_pool(fit)
 
 def _threads() -> ThreadPoolExecutor:
     global _pool
+    from concurrent.futures import ThreadPoolExecutor
+
     with _pool_lock:
         if _pool is None:
             _pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1), thread_name_prefix="trimtab-fit")
@@ -216,8 +220,8 @@ def _ids(what: str, wanted: Sequence[int | str], decoded: Decoded) -> frozenset[
             found.add(one)
         else:
             raise InvalidRequestError(
-                f"{what} names {one!r}, but there is no such message; an int is an index from 0 to "
-                f"{len(decoded.messages) - 1}, a str an id",
+                f"{what} names {one!r}, but there is no such message; an index (an int, @N on the command line) "
+                f"runs from 0 to {len(decoded.messages) - 1}, anything else is an id",
                 path=what,
                 ids=(str(one),),
             )

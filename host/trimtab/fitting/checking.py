@@ -72,12 +72,13 @@ def _check_drop(value: object, messages: Mapping[str, Message]) -> dict[str, str
 
 def _check_shorten(value: object, messages: Mapping[str, Message]) -> dict[str, dict[Path, tuple[Span, ...]]]:
     checked: dict[str, dict[Path, tuple[Span, ...]]] = {}
+    known: dict[str, dict[Path, str]] = {}
     for key, spans in _items(value, "shorten"):
         if type(key) is not tuple or len(key) != 2:
             raise BrokenAnswerError(f"shorten has the key {_kind(key)}; keys are (id, path)")
         name = _known_id(key[0], messages, "shorten")
         path = _check_path(key[1], name)
-        texts = dict(texts_of(messages[name]))
+        texts = known.get(name) or known.setdefault(name, dict(texts_of(messages[name])))
         if path not in texts:
             raise BrokenAnswerError(
                 f"shorten names the path {path} of {name!r}, where no text stands; only texts and "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from trimtab.catalogue import Catalogue, Model, resolve_model
 from trimtab.config import Config, Interceptor
-from trimtab.fitting.budget import make_budget
+from trimtab.fitting.budget import BudgetRule
 from trimtab.fitting.calling import PluginCaller
 from trimtab.fitting.counting import APPROXIMATE, PLUGIN_COUNTS, Counter, Driver
 from trimtab.fitting.job import Job, Step
@@ -83,13 +83,8 @@ def fit(
     decoded = codec.decode(cleaned.data)
     driver, tokenizer_notes = _find_tokenizer(chosen, registry, config)
     counter = Counter(driver, codec.framing(chosen.encoding))
-    budget = make_budget(
-        chosen,
-        context_limit=context_limit,
-        reserve=reserve,
-        max_output=decoded.max_output_tokens,
-        approximate=driver.tokenizer.approximate,
-    )
+    rule = BudgetRule(chosen, reserve, decoded.max_output_tokens, driver.tokenizer.approximate)
+    budget = rule.budget(context_limit)
     job = Job(
         codec=codec,
         decoded=decoded,
@@ -99,6 +94,7 @@ def fit(
             response_format=_either("response_format", response_format, decoded.response_format),
         ),
         budget=budget,
+        rule=rule,
         target=budget.available,
         config=config,
         caller=_CALLER,

@@ -41,8 +41,9 @@ def seconds(work: Callable[[], object]) -> float:
 def conversation() -> list[dict[str, object]]:
     """Ten thousand messages of over 500 bytes, no two alike."""
     texts = ("".join(LINE.format(n=at * 7 + line) for line in range(6)) for at in range(MESSAGES))
-    chat = [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)]
-    return [{"role": "system", "content": "Be brief."}, *chat, {"role": "user", "content": "And now?"}]
+    chat: list[dict[str, object]] = [{"role": "system", "content": "Be brief."}]
+    chat += [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)]
+    return [*chat, {"role": "user", "content": "And now?"}]
 
 
 def main() -> None:

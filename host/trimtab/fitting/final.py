@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trimtab.fitting.account import Account
-from trimtab.fitting.budget import smallest_limit
+from trimtab.fitting.budget import BudgetRule
 from trimtab.fitting.context import Context
 from trimtab.report import Budget
 from trimtab_sdk.errors import TokenBudgetExceededError
@@ -64,7 +64,7 @@ def without(context: Context, ids: Iterable[str]) -> Context:
     return context.with_messages(messages)
 
 
-def over_budget(context: Context, budget: Budget) -> TokenBudgetExceededError:
+def over_budget(context: Context, budget: Budget, rule: BudgetRule) -> TokenBudgetExceededError:
     """Make the error that says what must stay, what it costs, and which limit would do."""
     names = [message.id for message in context.messages if message.id in context.protected]
     tokens = {name: context.costs[name].tokens for name in names}
@@ -76,7 +76,7 @@ def over_budget(context: Context, budget: Budget) -> TokenBudgetExceededError:
         protected=tokens,
         places={name: context.places[name] for name in names},
         current_input=[name for name in names if context.protected[name] == "current-input"],
-        smallest_limit=smallest_limit(budget, needed),
+        smallest_limit=rule.smallest_limit(needed),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from trimtab.config import Config
+from trimtab.fitting.budget import BudgetRule
 from trimtab.fitting.calling import PluginCaller
 from trimtab.fitting.counting import Counter
 from trimtab.loading.plugins import Plugin
@@ -27,6 +28,7 @@ class Step:
 class Job:
     """One fit.
 
+    - `budget` is what `rule` makes of the limit.
     - `pins` and `excluded` are ids; `overhead` is what the request costs besides its messages.
     - `target` is what a strategy brings the total down to, in tokens.
     """
@@ -36,6 +38,7 @@ class Job:
     counter: Counter
     overhead: Cost
     budget: Budget
+    rule: BudgetRule
     target: int
     config: Config
     caller: PluginCaller

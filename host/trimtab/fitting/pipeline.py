@@ -105,7 +105,7 @@ def _check_protected(job: Job, context: Context) -> None:
         return
     names = [message.id for message in context.messages if message.id in context.protected]
     if context.overhead + sum(context.costs[name].tokens for name in names) > job.budget.available:
-        raise over_budget(context, job.budget)
+        raise over_budget(context, job.budget, job.rule)
 
 
 def _run_strategy(job: Job, context: Context, account: Account) -> Context:
@@ -160,7 +160,7 @@ def _settle(job: Job, context: Context, account: Account) -> Context:
             return context
         shifted = final_shift(context, job.budget.available, account)
         if len(shifted.messages) == len(context.messages):
-            raise over_budget(context, job.budget)
+            raise over_budget(context, job.budget, job.rule)
         context = shifted
 
 

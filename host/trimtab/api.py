@@ -82,7 +82,7 @@ def fit(
     codec = find_codec(cleaned.data, format=format, provider=chosen.provider, registry=registry, config=config)
     decoded = codec.decode(cleaned.data)
     driver, tokenizer_notes = _find_tokenizer(chosen, registry, config)
-    counter = Counter(driver, codec.framing(chosen.encoding))
+    counter = Counter(driver, codec.framing(chosen.encoding, chosen.name))
     rule = BudgetRule(chosen, reserve, decoded.max_output_tokens, driver.tokenizer.approximate)
     budget = rule.budget(context_limit)
     job = Job(

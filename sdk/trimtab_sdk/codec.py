@@ -77,6 +77,21 @@ class Codec(Protocol):
         """The format's name."""
         ...
 
+    @property
+    def system_anywhere(self) -> bool:
+        """Whether a message of role system may stand between others.
+
+        Where it may not, `encode` writes a system message of source `summary`, `plugin`, `memory` or `lorebook`
+        as a text block of its own at the front of the next user message (the last one when none follows), and
+        all other system text at the head.
+        """
+        ...
+
+    @property
+    def binds_reasoning(self) -> bool:
+        """Whether reasoning is bound to everything before it, so that it must leave when that changes."""
+        ...
+
     def recognize(self, data: object) -> Recognition:
         """Tell whether `data`, a list of messages or a request body, looks like this format; never raises."""
         ...
@@ -92,14 +107,21 @@ class Codec(Protocol):
     def adapt(self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]) -> Adapted:
         """Make the repairs the wire demands, and no others; idempotent.
 
-        A protected message is never left out: what the wire cannot carry of it is `refused`.
+        A protected message is never left out: what the wire cannot carry of it is `refused`. Messages that
+        `originals` does not know come from another format: parts of theirs that this wire has no place for
+        (reasoning of another provider, a picture in a tool result) are taken out here and named in a repair.
         """
         ...
 
     def encode(self, messages: Sequence[Message], originals: Originals | None = None) -> Encoded:
-        """Write messages, one to one. An untouched message of `originals` comes back as it was read."""
+        """Write messages in order. An untouched message of `originals` comes back as it was read.
+
+        The wire may pack texts otherwise: results of one step in one message, system text in a field of the
+        body. Nothing is added, left out or put in another order by that; `Encoded.request` is given whenever a
+        body was read, and when messages were written from scratch that need one.
+        """
         ...
 
-    def framing(self, profile: str) -> Framing:
-        """Give the cost rules of this wire for a tokenizer profile."""
+    def framing(self, profile: str, model: str = "") -> Framing:
+        """Give the cost rules of this wire for a tokenizer profile and, where prices differ by model, a model."""
         ...

@@ -95,7 +95,8 @@ def link_groups(messages: Sequence[Message]) -> tuple[Group, ...]:
     """Split a conversation into groups, ordered by their first member.
 
     Takes time linear in the number of parts. Every message is in exactly one group. Reasoning that stands in
-    a message of its own joins the assistant message right behind it.
+    a message of its own joins the assistant message right behind it, and the calls that follow that directly:
+    a wire that gives each item a message of its own splits one answer into such a run.
     """
     if not any(_may_link(message) for message in messages):
         return tuple([Group((message.id,), (position,)) for position, message in enumerate(messages)])
@@ -166,10 +167,22 @@ def _join_approvals(messages: Sequence[Message], roots: _Roots) -> None:
 
 
 def _join_reasoning(messages: Sequence[Message], roots: _Roots) -> None:
-    for position in range(len(messages) - 1):
-        message, following = messages[position], messages[position + 1]
-        if following.role == "assistant" and _only_reasoning(message):
-            roots.join(position, position + 1)
+    running: int | None = None
+    for position, message in enumerate(messages):
+        if message.role != "assistant":
+            running = None
+        elif _only_reasoning(message):
+            if running is not None and _only_reasoning(messages[position - 1]):
+                roots.join(position, running)
+            running = position
+        elif running is not None and (_only_reasoning(messages[position - 1]) or _calls(message)):
+            roots.join(position, running)
+        else:
+            running = None
+
+
+def _calls(message: Message) -> bool:
+    return any(isinstance(part, ToolCall) for part in message.parts)
 
 
 def _only_reasoning(message: Message) -> bool:

@@ -63,6 +63,17 @@ def test_reasoning_joins_the_assistant_message_behind_it() -> None:
     assert ids([thinking("t"), message("u")]) == [("t",), ("u",)]
 
 
+def test_the_calls_of_one_answer_stay_with_its_reasoning_when_each_is_a_message_of_its_own() -> None:
+    chat = [thinking("t"), message("m", "assistant"), calls("a", "x"), calls("b", "y"), result("rx", "x")]
+    assert ids(
+        [*chat, result("ry", "y"), thinking("t2"), message("n", "assistant"), message("o", "assistant")]
+    ) == [
+        ("t", "m", "a", "b", "rx", "ry"),
+        ("t2", "n"),
+        ("o",),
+    ]
+
+
 def test_approvals_belong_to_the_group_of_their_call() -> None:
     asks = Message("q", "assistant", (ApprovalRequest("p", "x"),))
     says = Message("y", "user", (ApprovalResponse("p", True),))

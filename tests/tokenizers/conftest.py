@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import gzip
-import importlib.resources
 import socket
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,8 +16,11 @@ from trimtab_plugins.tokenizers.vocabulary import CL100K_BASE, O200K_BASE
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as tiktoken fills it, from the vocabularies that bpe-openai ships."""
     folder = tmp_path_factory.mktemp("vocabularies")
+    spec = find_spec("bpe_openai")
+    assert spec is not None
+    assert spec.origin is not None
     for vocabulary in (O200K_BASE, CL100K_BASE):
-        packed = importlib.resources.files("bpe_openai") / "data" / f"{vocabulary.name}.tiktoken.gz"
+        packed = Path(spec.origin).parent / "data" / f"{vocabulary.name}.tiktoken.gz"
         (folder / vocabulary.file_name).write_bytes(gzip.decompress(packed.read_bytes()))
     return folder
 

@@ -36,7 +36,7 @@ def test_a_vocabulary_on_disk_gives_tiktokens_counts(profile: str) -> None:
 def test_a_million_blanks_that_stop_tiktoken_are_counted() -> None:
     count = O200kBase().count
     assert count(" " * 1_000_000) == 7_813
-    assert count("before" + "\u00a0" * 1_000_000 + "after") == 125_005
+    assert count("before" + "\u00a0" * 1_000_000 + "after") == 125_004
     assert count("\t" * 1_000_000 + "1") == 62_502
 
 

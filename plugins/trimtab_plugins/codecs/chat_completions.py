@@ -21,6 +21,8 @@ class ChatCompletions:
     """
 
     name = "chat-completions"
+    system_anywhere = True
+    binds_reasoning = False
 
     def recognize(self, data: object) -> Recognition:
         """Tell whether this looks like Chat Completions; a list of plain texts may be any format."""
@@ -48,6 +50,6 @@ class ChatCompletions:
         """Write messages one to one; an untouched one is the object that was read."""
         return encode_all(messages, kept_by(self.name, originals), patch=patch_message, write=write_message)
 
-    def framing(self, profile: str) -> Framing:
+    def framing(self, profile: str, model: str = "") -> Framing:
         """Give the cost rules for a tokenizer profile."""
         return ChatFraming(profile)

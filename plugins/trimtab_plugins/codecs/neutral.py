@@ -20,6 +20,8 @@ class Neutral:
     """
 
     name = "neutral"
+    system_anywhere = True
+    binds_reasoning = False
 
     def recognize(self, data: object) -> Recognition:
         """Tell whether this looks neutral: every message has an id, and none the shape of a provider's wire."""
@@ -47,6 +49,6 @@ class Neutral:
         """Write messages one to one; an untouched one is the object that was read."""
         return encode_all(messages, kept_by(self.name, originals), patch=patch_message, write=write_message)
 
-    def framing(self, profile: str) -> Framing:
+    def framing(self, profile: str, model: str = "") -> Framing:
         """Give the cost rules for a tokenizer profile: those of Chat Completions."""
         return ChatFraming(profile)

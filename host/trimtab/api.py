@@ -209,15 +209,16 @@ def _ids(what: str, wanted: Sequence[int | str], decoded: Decoded) -> frozenset[
         raise InvalidRequestError(f"{what} must be a list of indexes and ids", path=what)
     known = {message.id for message in decoded.messages}
     found: set[str] = set()
+    last = len(decoded.messages) - decoded.leading
     for one in wanted:
-        if type(one) is int and 0 <= one < len(decoded.messages):
-            found.add(decoded.messages[one].id)
+        if type(one) is int and 0 <= one < last:
+            found.add(decoded.messages[decoded.leading + one].id)
         elif isinstance(one, str) and one in known:
             found.add(one)
         else:
             raise InvalidRequestError(
                 f"{what} names {one!r}, but there is no such message; an index (an int, @N on the command line) "
-                f"runs from 0 to {len(decoded.messages) - 1}, anything else is an id",
+                f"runs from 0 to {last - 1}, anything else is an id",
                 path=what,
                 ids=(str(one),),
             )

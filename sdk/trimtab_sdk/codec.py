@@ -26,8 +26,10 @@ class Recognition(IntEnum):
 class Decoded:
     """A conversation as read from the wire.
 
-    Besides the messages: what a whole request body says about the request, None where it says nothing, and
-    `uncounted`, the keys that were kept but are no part of the wire, so nobody counts them.
+    Besides the messages: what a whole request body says about the request, None where it says nothing;
+    `uncounted`, the keys that were kept but are no part of the wire, so nobody counts them; and `leading`, how
+    many messages at the front stand in fields of their own (the system text of some wires) and so have no
+    index in the list of messages.
     """
 
     messages: tuple[Message, ...]
@@ -37,6 +39,7 @@ class Decoded:
     max_output_tokens: int | None = None
     model: str | None = None
     uncounted: tuple[str, ...] = ()
+    leading: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,14 @@ class Edit:
     - `shorten`: (id, path) → spans to keep, ascending and apart from each other. Only texts and tool-result
       texts can be shortened.
     - `insert`: texts to add; their cost is limited to a share of the budget.
+    - `relevant`: ids that stay because they matter to the current input, for the report.
     - `notes`: remarks for the report.
     """
 
     drop: Mapping[str, str] = field(default_factory=dict)
     shorten: Mapping[tuple[str, Path], Sequence[Span]] = field(default_factory=dict)
     insert: Sequence[Insert] = ()
+    relevant: Sequence[str] = ()
     notes: Sequence[str] = ()
 
 

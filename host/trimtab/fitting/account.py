@@ -25,12 +25,13 @@ class Account:
     """The books of one fit.
 
     `left` and `shortened` are id → reason. `inserted` holds what is in the context now. `insert_tokens` is
-    what each plugin's inserts cost so far, by plugin name.
+    what each plugin's inserts cost so far, by plugin name. `relevant` are ids a plugin called so.
     """
 
     left: dict[str, str] = field(default_factory=dict)
     shortened: dict[str, str] = field(default_factory=dict)
     inserted: dict[str, Inserted] = field(default_factory=dict)
+    relevant: set[str] = field(default_factory=set)
     insert_tokens: dict[str, int] = field(default_factory=dict)
     _remarks: dict[Diagnostic, None] = field(default_factory=dict)
 

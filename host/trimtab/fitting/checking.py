@@ -40,6 +40,7 @@ class CheckedEdit:
     drop: dict[str, str]
     shorten: dict[str, dict[Path, tuple[Span, ...]]]
     insert: tuple[CheckedInsert, ...]
+    relevant: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -51,7 +52,7 @@ def check_answer(answer: object, messages: Mapping[str, Message], *, anchors: Co
     Raises BrokenAnswerError.
     """
     if answer is None:
-        return CheckedEdit({}, {}, (), ())
+        return CheckedEdit({}, {}, (), (), ())
     if type(answer) is not Edit:
         raise BrokenAnswerError(f"answered {_kind(answer)}; answer a trimtab_sdk.Edit or None")
     drop = _check_drop(answer.drop, messages)
@@ -59,6 +60,7 @@ def check_answer(answer: object, messages: Mapping[str, Message], *, anchors: Co
         drop=drop,
         shorten=_check_shorten(answer.shorten, messages),
         insert=_check_inserts(answer.insert, anchors, drop),
+        relevant=tuple(_known_id(name, messages, "relevant") for name in _elements(answer.relevant, "relevant")),
         notes=_check_notes(answer.notes),
     )
 

@@ -14,8 +14,9 @@ from trimtab_sdk.messages import Message
 class Context:
     """Messages in order, their groups, what they cost and which must stay.
 
-    `costs`, `protected` (id → reason) and `places` (id → position in the input) may know messages that have
-    left; inserted texts have no place. `total` is the overhead and the messages, in tokens.
+    `costs`, `protected` (id → reason) and `places` (id → index in the input) may know messages that have left.
+    Inserted texts have no place; what stands in fields of its own, as some wires' system text, has a negative
+    one. `total` is the overhead and the messages, in tokens.
     """
 
     messages: tuple[Message, ...]
@@ -63,8 +64,9 @@ def first_context(
     costs: Mapping[str, Cost],
     protected: Mapping[str, str],
     overhead: int,
+    leading: int = 0,
 ) -> Context:
-    """Give the context of a conversation as it came in."""
-    places = {message.id: position for position, message in enumerate(messages)}
+    """Give the context of a conversation as it came in; its first `leading` messages have no index."""
+    places = {message.id: position - leading for position, message in enumerate(messages)}
     empty = Context((), (), costs, protected, places, overhead, overhead)
     return empty.with_messages(messages, groups=groups)

@@ -74,7 +74,7 @@ def over_budget(context: Context, budget: Budget, rule: BudgetRule) -> TokenBudg
         allowed=budget.available,
         overhead=context.overhead,
         protected=tokens,
-        places={name: context.places[name] for name in names},
+        places={name: context.places[name] for name in names if context.places[name] >= 0},
         current_input=[name for name in names if context.protected[name] == "current-input"],
         smallest_limit=rule.smallest_limit(needed),
     )

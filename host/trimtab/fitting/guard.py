@@ -111,6 +111,7 @@ class _Application:
             if name not in dropped:
                 self._account.shortened[name] = self._own_reason
                 self._costs[name] = self._counter.message(message)
+        self._account.relevant.update(self._edit.relevant)
         return self._context.with_messages(self._rebuild(shortened, dropped, accepted), self._costs)
 
     @property

@@ -16,6 +16,7 @@ from trimtab.fitting.exclusion import exclude_by_hand
 from trimtab.fitting.final import final_shift, host_shift, over_budget, without
 from trimtab.fitting.guard import Caller, guard_answer
 from trimtab.fitting.job import Job, Step
+from trimtab.fitting.reasoning import strip_bound_reasoning
 from trimtab.loading.plugins import INTERCEPT, SHIFT
 from trimtab_sdk.counting import Cost
 from trimtab_sdk.errors import InvalidRequestError, PluginError
@@ -61,7 +62,14 @@ def _read(job: Job) -> Context:
     groups = link_groups(messages)
     protected = protection_reasons(messages, groups, pins=job.pins)
     costs = job.counter.messages(messages, job.on_progress)
-    return first_context(messages, groups, costs=costs, protected=protected, overhead=job.overhead.tokens)
+    return first_context(
+        messages,
+        groups,
+        costs=costs,
+        protected=protected,
+        overhead=job.overhead.tokens,
+        leading=job.decoded.leading,
+    )
 
 
 def _adapt(job: Job, context: Context, account: Account) -> Context:
@@ -70,7 +78,7 @@ def _adapt(job: Job, context: Context, account: Account) -> Context:
     if adapted.refused:
         raise InvalidRequestError(
             "; ".join(f"{name}: {why}" for name, why in list(adapted.refused.items())[:5]),
-            path=f"messages[{context.places[next(iter(adapted.refused))]}]",
+            path=_path(context.places[next(iter(adapted.refused))]),
             ids=tuple(adapted.refused),
         )
     for reason in dict.fromkeys(adapted.left_out.values()):
@@ -82,6 +90,10 @@ def _adapt(job: Job, context: Context, account: Account) -> Context:
     if adapted.messages == context.messages:
         return context
     return context.with_messages(adapted.messages, _costs_after(job, context, adapted.messages))
+
+
+def _path(place: int) -> str:
+    return f"messages[{place}]" if place >= 0 else ""
 
 
 def _costs_after(job: Job, context: Context, messages: tuple[Message, ...]) -> Mapping[str, Cost]:
@@ -155,6 +167,8 @@ def _settle(job: Job, context: Context, account: Account) -> Context:
     while True:
         if account.touched:
             context = _adapt(job, context, account)
+            if job.codec.binds_reasoning:
+                context = strip_bound_reasoning(context, account, job.counter)
         context = _recount(job, context)
         if context.total <= job.budget.available:
             return context

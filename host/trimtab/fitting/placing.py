@@ -74,7 +74,7 @@ def _position_of(context: Context, target: str) -> int:
             return position
     stood = context.places[target]
     for position, message in enumerate(context.messages):
-        if context.places.get(message.id, -1) > stood:
+        if context.places.get(message.id, stood) > stood:
             return position
     return len(context.messages)
 

@@ -42,20 +42,25 @@ def _entries(outcome: Outcome) -> tuple[tuple[Entry, ...], tuple[Entry, ...], tu
     kept: list[Entry] = []
     excluded: list[Entry] = []
     truncated: list[Entry] = []
-    for index, message in enumerate(before.messages):
+    for message in before.messages:
         name = message.id
+        index = _index(before.places[name])
         if name not in here:
             excluded.append(_entry(message, index, before.costs[name], account.left[name]))
         elif name in account.shortened:
             original = before.costs[name].tokens
             truncated.append(_entry(message, index, after.costs[name], account.shortened[name], original=original))
         else:
-            reason = after.protected.get(name, "recent")
+            reason = after.protected.get(name) or ("relevant" if name in account.relevant else "recent")
             kept.append(_entry(message, index, after.costs[name], reason))
     return tuple(kept), tuple(excluded), tuple(truncated)
 
 
-def _entry(message: Message, index: int, cost: Cost, reason: str, *, original: int | None = None) -> Entry:
+def _index(place: int) -> int | None:
+    return place if place >= 0 else None
+
+
+def _entry(message: Message, index: int | None, cost: Cost, reason: str, *, original: int | None = None) -> Entry:
     return Entry(
         id=message.id,
         index=index,

@@ -99,10 +99,12 @@ from trimtab_sdk.messages import (
     with_texts,
 )
 from trimtab_sdk.protection import (
+    Tail,
     current_input,
     is_aside,
     open_step,
     protection_reasons,
+    tail_of,
     unanswered_step,
 )
 from trimtab_sdk.request import (
@@ -181,6 +183,7 @@ __all__ = [
     "ShiftReason",
     "Source",
     "Span",
+    "Tail",
     "Text",
     "TokenBudgetExceededError",
     "Tokenizer",
@@ -210,6 +213,7 @@ __all__ = [
     "plain_text",
     "protection_reasons",
     "shift_context",
+    "tail_of",
     "texts_of",
     "trimtab_intercept",
     "trimtab_shift",

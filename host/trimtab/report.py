@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, overload
 
 Exactness: TypeAlias = Literal["exact", "approximate"]
 
@@ -124,6 +125,37 @@ class Diagnostic:
         return diagnostic
 
 
+class Entries(Sequence[Entry]):
+    """Entries of a report, made when somebody looks; equal to any sequence with the same entries."""
+
+    def __init__(self, make: Callable[[], Sequence[Entry]]) -> None:
+        self._make = make
+        self._entries: tuple[Entry, ...] | None = None
+
+    def _all(self) -> tuple[Entry, ...]:
+        if self._entries is None:
+            self._entries = tuple(self._make())
+        return self._entries
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Entry, ...]: ...
+    def __getitem__(self, index: int | slice) -> Entry | tuple[Entry, ...]:
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._all() == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+
 @dataclass(frozen=True, slots=True)
 class Fit:
     """A conversation that fits, and the account of it.
@@ -144,10 +176,10 @@ class Fit:
     tokens_before: int
     tokens_after: int
     overhead: int
-    kept: tuple[Entry, ...]
-    excluded: tuple[Entry, ...]
-    truncated: tuple[Entry, ...]
-    inserted: tuple[Entry, ...]
+    kept: Sequence[Entry]
+    excluded: Sequence[Entry]
+    truncated: Sequence[Entry]
+    inserted: Sequence[Entry]
     diagnostics: tuple[Diagnostic, ...]
 
     def to_dict(self) -> dict[str, object]:

@@ -107,6 +107,16 @@ class Codec(Protocol):
         """
         ...
 
+    def splice(
+        self, decoded: Decoded, start: int, stop: int, items: Sequence[object], *, ids: Sequence[str] = ()
+    ) -> Decoded:
+        """Give the conversation with the messages of index `start` to `stop` replaced by `items`, read anew.
+
+        All others keep their ids. A new message gets the id at its place in `ids`, else its own, else one that
+        nobody has. Costs no more than reading the items and copying references.
+        """
+        ...
+
     def adapt(self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]) -> Adapted:
         """Make the repairs the wire demands, and no others; idempotent.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from trimtab.report import Diagnostic
+from trimtab_sdk.edit import Span
 from trimtab_sdk.errors import Origin, PluginError
-from trimtab_sdk.messages import Message
+from trimtab_sdk.messages import Message, Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,28 +25,49 @@ class Inserted:
 class Account:
     """The books of one fit.
 
-    `left` and `shortened` are id → reason. `inserted` holds what is in the context now. `insert_tokens` is
-    what each plugin's inserts cost so far, by plugin name. `relevant` are ids a plugin called so.
+    - `left` and `shortened` are id → reason, `cuts` the spans that stay of what was shortened.
+    - `inserted` holds what is in the context now, `insert_tokens` what each of these costs.
+    - `relevant` are ids a plugin called so.
     """
 
     left: dict[str, str] = field(default_factory=dict)
     shortened: dict[str, str] = field(default_factory=dict)
+    cuts: dict[str, Mapping[Path, tuple[Span, ...]]] = field(default_factory=dict)
     inserted: dict[str, Inserted] = field(default_factory=dict)
     relevant: set[str] = field(default_factory=set)
     insert_tokens: dict[str, int] = field(default_factory=dict)
     _remarks: dict[Diagnostic, None] = field(default_factory=dict)
 
     def leave(self, ids: Iterable[str], reason: str) -> None:
-        """Book messages out. A summary that leaves uncovers what it stood for."""
+        """Book messages out. A summary uncovers what it stood for, unless another summary stands for it now."""
         for name in ids:
             insert = self.inserted.pop(name, None)
             if insert is None:
                 self.left[name] = reason
                 self.shortened.pop(name, None)
+                self.cuts.pop(name, None)
                 continue
-            for covered in insert.covers:
-                self.left[covered] = "context-shift"
+            del self.insert_tokens[name]
+            if reason == "summarized":
+                continue
+            self.left.update(dict.fromkeys(insert.covers, "context-shift"))
             self.note(reason, f"the insert {name} left again", ids=(name,), origin=insert.origin)
+
+    def shorten(self, name: str, reason: str, cuts: Mapping[Path, tuple[Span, ...]]) -> None:
+        """Book that only some spans of a message's texts stay."""
+        self.shortened[name] = reason
+        self.cuts[name] = cuts
+
+    def insert(self, insert: Inserted, tokens: int) -> None:
+        """Book a text that a plugin added, and what it costs."""
+        self.inserted[insert.message.id] = insert
+        self.insert_tokens[insert.message.id] = tokens
+
+    def spent_by(self, plugin: str) -> int:
+        """Give what the inserts of a plugin cost that are in the context now."""
+        return sum(
+            self.insert_tokens[name] for name, insert in self.inserted.items() if insert.origin.plugin == plugin
+        )
 
     def note(self, code: str, message: str, *, ids: Iterable[str] = (), origin: Origin | None = None) -> None:
         """Add a remark for the report, once."""

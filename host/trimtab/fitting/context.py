@@ -63,10 +63,9 @@ def first_context(
     *,
     costs: Mapping[str, Cost],
     protected: Mapping[str, str],
+    places: Mapping[str, int],
     overhead: int,
-    leading: int = 0,
 ) -> Context:
-    """Give the context of a conversation as it came in; its first `leading` messages have no index."""
-    places = {message.id: position - leading for position, message in enumerate(messages)}
+    """Give the context of a conversation as it came in."""
     empty = Context((), (), costs, protected, places, overhead, overhead)
     return empty.with_messages(messages, groups=groups)

@@ -109,7 +109,7 @@ class _Application:
             self._account.leave((name,), reason)
         for name, message in shortened.items():
             if name not in dropped:
-                self._account.shortened[name] = self._own_reason
+                self._account.shorten(name, self._own_reason, self._edit.shorten[name])
                 self._costs[name] = self._counter.message(message)
         self._account.relevant.update(self._edit.relevant)
         return self._context.with_messages(self._rebuild(shortened, dropped, accepted), self._costs)
@@ -184,24 +184,32 @@ class _Application:
             taken.add(message.id)
             self._costs[message.id] = cost
             edge = find_edge(self._context, kind=insert.kind, target=insert.target, dropped=dropped)
-            accepted.append(
-                (edge, Inserted(message, self._caller.origin, self._caller.is_strategy, insert.covers))
+            inserted = Inserted(
+                message, self._caller.origin, self._caller.is_strategy, self._all_covered(insert.covers)
             )
+            self._account.insert(inserted, cost.tokens)
+            accepted.append((edge, inserted))
         return accepted
 
+    def _all_covered(self, covers: tuple[str, ...]) -> tuple[str, ...]:
+        """Give the covered ids, and in place of a covered summary what that one stood for too."""
+        known = self._account.inserted
+        return tuple(one for name in covers for one in (name, *(known[name].covers if name in known else ())))
+
     def _has_room(self, insert: CheckedInsert, tokens: int, *, summary: bool) -> bool:
-        spent = self._account.insert_tokens
-        own = spent.get(self._caller.origin.plugin, 0) + tokens
+        leaving = [name for name in insert.covers if name in self._account.inserted]
+        freed = sum(self._account.insert_tokens[name] for name in leaving)
+        own = self._account.spent_by(self._caller.origin.plugin) + tokens - freed
+        everyone = sum(self._account.insert_tokens.values()) + tokens - freed
         share = summary_share(self._budget) if summary else int(self._budget * INSERT_SHARE)
-        everyone = max(int(self._budget * ALL_INSERTS_SHARE), SUMMARY_LEAST)
-        if own > share or sum(spent.values()) + tokens > everyone:
-            most = min(share, everyone)
-            self._note("insert-refused", f"an insert of {tokens} tokens is over the share of {most} tokens")
+        most = max(int(self._budget * ALL_INSERTS_SHARE), SUMMARY_LEAST)
+        if own > share or everyone > most:
+            limit = min(share, most)
+            self._note("insert-refused", f"an insert of {tokens} tokens is over the share of {limit} tokens")
             return False
         if summary and tokens > sum(self._costs[name].tokens for name in insert.covers):
             self._note("insert-refused", f"a summary of {tokens} tokens is larger than what it replaces")
             return False
-        spent[self._caller.origin.plugin] = own
         return True
 
     def _settle_summaries(self, dropped: dict[str, str], accepted: list[tuple[int, Inserted]]) -> None:
@@ -221,7 +229,6 @@ class _Application:
         at_edge: dict[int, list[Message]] = {}
         for edge, insert in accepted:
             at_edge.setdefault(edge, []).append(insert.message)
-            self._account.inserted[insert.message.id] = insert
         rebuilt: list[Message] = []
         for position, message in enumerate(self._context.messages):
             rebuilt += at_edge.get(position, ())

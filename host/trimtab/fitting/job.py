@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from trimtab.config import Config
 from trimtab.fitting.budget import BudgetRule
 from trimtab.fitting.calling import PluginCaller
+from trimtab.fitting.carrying import Carried
 from trimtab.fitting.counting import Counter
 from trimtab.loading.plugins import Plugin
-from trimtab.report import Budget
-from trimtab_sdk.codec import Codec, Decoded
+from trimtab.report import Budget, Diagnostic
+from trimtab_sdk.codec import Codec, Originals
 from trimtab_sdk.counting import Cost
+from trimtab_sdk.messages import Message
+from trimtab_sdk.protection import Tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +28,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One fit.
+class Setup:
+    """What stays the same from fit to fit of one conversation.
 
-    - `budget` is what `rule` makes of the limit.
-    - `pins` and `excluded` are ids; `overhead` is what the request costs besides its messages.
+    - `budget` is what `rule` makes of the limit; `overhead` is what the request costs besides its messages.
     - `target` is what a strategy brings the total down to, in tokens.
     """
 
+    model: str
     codec: Codec
-    decoded: Decoded
     counter: Counter
     overhead: Cost
     budget: Budget
@@ -44,6 +46,25 @@ class Job:
     caller: PluginCaller
     strategy: Step
     interceptors: tuple[Step, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One fit: the messages that are still in play, and what is known of them.
+
+    - `places` is id → index in the input, negative for what stands in fields of its own.
+    - `pins` and `excluded` are ids. `tail` is how the whole conversation ends, None when these messages are it.
+    - `costs` are known already; `carried` is the edit of the fits before, whose dropped messages are not here.
+    """
+
+    setup: Setup
+    messages: tuple[Message, ...]
+    originals: Originals
+    places: Mapping[str, int]
     pins: frozenset[str] = frozenset()
     excluded: frozenset[str] = frozenset()
+    tail: Tail | None = None
+    costs: Mapping[str, Cost] | None = None
+    carried: Carried | None = None
     on_progress: Callable[[int, int], None] | None = field(default=None, compare=False)

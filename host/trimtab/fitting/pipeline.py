@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from trimtab.fitting.account import Account
 from trimtab.fitting.calling import Room, make_request
+from trimtab.fitting.carrying import reapply
 from trimtab.fitting.context import Context, first_context
 from trimtab.fitting.exclusion import exclude_by_hand
 from trimtab.fitting.final import final_shift, host_shift, over_budget, without
@@ -41,7 +42,7 @@ class Outcome:
 
 
 def run_pipeline(job: Job) -> Outcome:
-    """Fit a conversation into `job.budget.available` tokens.
+    """Fit a conversation into the budget of its setup.
 
     Raises TokenBudgetExceededError when what must stay is over the budget, InvalidRequestError when the wire
     cannot carry something protected, and PluginError when the config asks for that.
@@ -49,32 +50,36 @@ def run_pipeline(job: Job) -> Outcome:
     account = Account()
     before = _read(job)
     context = _adapt(job, without(before, exclude_by_hand(before, job.excluded, account)), account)
-    context = _protect_open_step(before, context)
+    context = _protect_open_step(job, before, context)
     _check_protected(job, context)
+    if job.carried is not None:
+        context = reapply(job.carried, context, account, job.setup.counter)
     context = _run_strategy(job, context, account)
-    for step in job.interceptors:
+    for step in job.setup.interceptors:
         context = _run_interceptor(job, step, context, account)
     return Outcome(before, _settle(job, context, account), account)
 
 
 def _read(job: Job) -> Context:
-    messages = job.decoded.messages
+    messages = job.messages
     groups = link_groups(messages)
-    protected = protection_reasons(messages, groups, pins=job.pins)
-    costs = job.counter.messages(messages, job.on_progress)
+    protected = protection_reasons(messages, groups, pins=job.pins, tail=job.tail)
+    costs = job.costs
+    if costs is None:
+        costs = job.setup.counter.messages(messages, job.on_progress)
     return first_context(
         messages,
         groups,
         costs=costs,
         protected=protected,
-        overhead=job.overhead.tokens,
-        leading=job.decoded.leading,
+        places=job.places,
+        overhead=job.setup.overhead.tokens,
     )
 
 
 def _adapt(job: Job, context: Context, account: Account) -> Context:
     """Let the codec make the repairs its wire demands, and book them."""
-    adapted = job.codec.adapt(context.messages, job.decoded.originals, protected=context.protected.keys())
+    adapted = job.setup.codec.adapt(context.messages, job.originals, protected=context.protected.keys())
     if adapted.refused:
         raise InvalidRequestError(
             "; ".join(f"{name}: {why}" for name, why in list(adapted.refused.items())[:5]),
@@ -99,12 +104,12 @@ def _path(place: int) -> str:
 def _costs_after(job: Job, context: Context, messages: tuple[Message, ...]) -> Mapping[str, Cost]:
     known = {message.id: message for message in context.messages}
     changed = [message for message in messages if known.get(message.id) is not message]
-    return {**context.costs, **job.counter.messages(changed)}
+    return {**context.costs, **job.setup.counter.messages(changed)}
 
 
-def _protect_open_step(before: Context, context: Context) -> Context:
+def _protect_open_step(job: Job, before: Context, context: Context) -> Context:
     """Protect the step that the list ends in only now, since what stood behind it has left."""
-    if len(before.messages) == len(context.messages):
+    if len(before.messages) == len(context.messages) or job.tail is not None:
         return context
     now = protection_reasons(context.messages, context.groups)
     steps = {name: reason for name, reason in now.items() if reason == "open-step"}
@@ -113,52 +118,62 @@ def _protect_open_step(before: Context, context: Context) -> Context:
 
 def _check_protected(job: Job, context: Context) -> None:
     """Raise when what must stay is over the budget by itself, before any plugin is called."""
-    if job.config.may_redact_protected:
+    if job.setup.config.may_redact_protected:
         return
     names = [message.id for message in context.messages if message.id in context.protected]
-    if context.overhead + sum(context.costs[name].tokens for name in names) > job.budget.available:
-        raise over_budget(context, job.budget, job.rule)
+    if context.overhead + sum(context.costs[name].tokens for name in names) > job.setup.budget.available:
+        raise over_budget(context, job.setup.budget, job.setup.rule)
 
 
 def _run_strategy(job: Job, context: Context, account: Account) -> Context:
-    plugin = job.strategy.plugin
-    if context.total <= job.budget.available and not plugin.traits.per_turn:
+    plugin = job.setup.strategy.plugin
+    if context.total <= job.setup.budget.available and not plugin.traits.per_turn:
         return context
     try:
-        return _call_guarded(job, job.strategy, SHIFT, context, account)
+        return _call_guarded(job, job.setup.strategy, SHIFT, context, account)
     except PluginError as error:
-        if job.config.on_violation == "error":
+        if job.setup.config.on_violation == "error":
             raise
         account.blame(error, "the host's own shift answered in its place")
-        return host_shift(context, job.budget.available, job.target, account)
+        return host_shift(context, job.setup.budget.available, job.setup.target, account)
 
 
 def _run_interceptor(job: Job, step: Step, context: Context, account: Account) -> Context:
     try:
         return _call_guarded(job, step, INTERCEPT, context, account)
     except PluginError as error:
-        if job.config.on_violation == "error":
+        if job.setup.config.on_violation == "error":
             raise
         account.blame(error, "it was skipped")
         return context
 
 
 def _call_guarded(job: Job, step: Step, hook: str, context: Context, account: Account) -> Context:
+    setup = job.setup
     name = step.plugin.origin.plugin
     request = make_request(
         context,
-        room=Room(job.budget.available, job.target),
+        room=Room(setup.budget.available, setup.target),
         counter=step.counter,
         plugin=name,
         summary=hook == SHIFT,
         settings=step.settings,
     )
-    answer = job.caller.call(
-        step.plugin, hook, request, step.counter, seconds=job.config.seconds_for(name, strategy=hook == SHIFT)
+    answer = setup.caller.call(
+        step.plugin,
+        hook,
+        request,
+        step.counter,
+        seconds=setup.config.seconds_for(name, strategy=hook == SHIFT),
     )
-    caller = Caller(step.plugin.origin, hook, may_redact=name in job.config.may_redact_protected)
+    caller = Caller(step.plugin.origin, hook, may_redact=name in setup.config.may_redact_protected)
     return guard_answer(
-        answer, context, caller=caller, counter=job.counter, budget=job.budget.available, account=account
+        answer,
+        context,
+        caller=caller,
+        counter=setup.counter,
+        budget=setup.budget.available,
+        account=account,
     )
 
 
@@ -167,18 +182,20 @@ def _settle(job: Job, context: Context, account: Account) -> Context:
     while True:
         if account.touched:
             context = _adapt(job, context, account)
-            if job.codec.binds_reasoning:
-                context = strip_bound_reasoning(context, account, job.counter)
+            if job.setup.codec.binds_reasoning:
+                context = strip_bound_reasoning(context, account, job.setup.counter)
         context = _recount(job, context)
-        if context.total <= job.budget.available:
+        if context.total <= job.setup.budget.available:
             return context
-        shifted = final_shift(context, job.budget.available, account)
+        shifted = final_shift(context, job.setup.budget.available, account)
         if len(shifted.messages) == len(context.messages):
-            raise over_budget(context, job.budget, job.rule)
+            raise over_budget(context, job.setup.budget, job.setup.rule)
         context = shifted
 
 
 def _recount(job: Job, context: Context) -> Context:
-    """Count again what will be sent, whatever the steps before believed."""
-    costs = {**context.costs, **job.counter.messages(context.messages)}
+    """Count again whatever is not the very message that was counted, and add up everything that will be sent."""
+    counted = {message.id: message for message in job.messages}
+    changed = [message for message in context.messages if counted.get(message.id) is not message]
+    costs = {**context.costs, **job.setup.counter.messages(changed)} if changed else context.costs
     return context.with_messages(context.messages, costs, groups=context.groups)

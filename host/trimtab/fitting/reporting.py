@@ -2,98 +2,130 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from trimtab.fitting.job import Job
 from trimtab.fitting.pipeline import Outcome
-from trimtab.report import Diagnostic, Entry, Fit
+from trimtab.report import Diagnostic, Entries, Entry, Fit
 from trimtab_sdk.counting import Aspect, Cost
 from trimtab_sdk.messages import Image, Message, ToolResult
 
 
-def make_fit(job: Job, outcome: Outcome, *, model: str, notes: tuple[Diagnostic, ...]) -> Fit:
-    """Put the result together. `notes` are remarks from before the pipeline."""
-    after = outcome.after
-    encoded = job.codec.encode(after.messages, job.decoded.originals)
-    kept, excluded, truncated = _entries(outcome)
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The whole conversation a fit speaks of, when the fit itself looked at a part of it.
+
+    `left` is id → reason of what the fits before left out; `total` is what the whole request would cost.
+    """
+
+    messages: tuple[Message, ...]
+    costs: Mapping[str, Cost]
+    places: Mapping[str, int]
+    left: Mapping[str, str]
+    total: int
+
+
+def make_fit(job: Job, outcome: Outcome, *, whole: Whole | None = None, notes: tuple[Diagnostic, ...] = ()) -> Fit:
+    """Put the result together. `notes` are remarks on this input, from before the pipeline."""
+    setup, before, after = job.setup, outcome.before, outcome.after
+    if whole is None:
+        whole = Whole(before.messages, before.costs, before.places, {}, before.total)
+    view = _View(whole, outcome)
+    encoded = setup.codec.encode(after.messages, job.originals)
     return Fit(
         messages=encoded.messages,
         request=encoded.request,
-        model=model,
-        strategy=job.strategy.plugin.origin.plugin,
-        format=job.codec.name,
-        tokenizer=job.counter.info(
-            _aspects(outcome, job.overhead), images=any(_has_image(message) for message in after.messages)
+        model=setup.model,
+        strategy=setup.strategy.plugin.origin.plugin,
+        format=setup.codec.name,
+        tokenizer=setup.counter.info(
+            _aspects(after.messages, after.costs, setup.overhead),
+            images=any(_has_image(message) for message in after.messages),
         ),
-        budget=job.budget,
-        tokens_before=outcome.before.total,
+        budget=setup.budget,
+        tokens_before=whole.total,
         tokens_after=after.total,
         overhead=after.overhead,
-        kept=kept,
-        excluded=excluded,
-        truncated=truncated,
-        inserted=_inserted(outcome),
-        diagnostics=(*notes, *job.counter.diagnostics(), *outcome.account.diagnostics),
+        kept=Entries(view.kept),
+        excluded=Entries(view.excluded),
+        truncated=Entries(view.truncated),
+        inserted=Entries(view.inserted),
+        diagnostics=(*setup.notes, *notes, *setup.counter.diagnostics(), *outcome.account.diagnostics),
     )
 
 
-def _entries(outcome: Outcome) -> tuple[tuple[Entry, ...], tuple[Entry, ...], tuple[Entry, ...]]:
-    """Give (kept, excluded, truncated): each message of the input in exactly one, in the order of the input."""
-    before, after, account = outcome.before, outcome.after, outcome.account
-    here = after.ids
-    kept: list[Entry] = []
-    excluded: list[Entry] = []
-    truncated: list[Entry] = []
-    for message in before.messages:
-        name = message.id
-        index = _index(before.places[name])
-        if name not in here:
-            excluded.append(_entry(message, index, before.costs[name], account.left[name]))
-        elif name in account.shortened:
-            original = before.costs[name].tokens
-            truncated.append(_entry(message, index, after.costs[name], account.shortened[name], original=original))
-        else:
-            reason = after.protected.get(name) or ("relevant" if name in account.relevant else "recent")
-            kept.append(_entry(message, index, after.costs[name], reason))
-    return tuple(kept), tuple(excluded), tuple(truncated)
+class _View:
+    """The entries of a report: each message of the whole in exactly one of three lists, in order."""
 
+    def __init__(self, whole: Whole, outcome: Outcome) -> None:
+        self._whole = whole
+        self._after = outcome.after
+        self._account = outcome.account
+        self._here = outcome.after.ids
 
-def _index(place: int) -> int | None:
-    return place if place >= 0 else None
+    def kept(self) -> list[Entry]:
+        protected, relevant = self._after.protected, self._account.relevant
+        entries: list[Entry] = []
+        for message in self._whole.messages:
+            name = message.id
+            if name in self._here and name not in self._account.shortened:
+                reason = protected.get(name) or ("relevant" if name in relevant else "recent")
+                entries.append(self._entry(message, self._after.costs[name], reason))
+        return entries
 
+    def excluded(self) -> list[Entry]:
+        left = {**self._whole.left, **self._account.left}
+        return [
+            self._entry(message, self._whole.costs[message.id], left[message.id])
+            for message in self._whole.messages
+            if message.id not in self._here
+        ]
 
-def _entry(message: Message, index: int | None, cost: Cost, reason: str, *, original: int | None = None) -> Entry:
-    return Entry(
-        id=message.id,
-        index=index,
-        role=message.role,
-        tokens=cost.tokens,
-        reason=reason,
-        approximate=bool(cost.approximate),
-        original_tokens=original,
-    )
-
-
-def _inserted(outcome: Outcome) -> tuple[Entry, ...]:
-    entries: list[Entry] = []
-    for message in outcome.after.messages:
-        insert = outcome.account.inserted.get(message.id)
-        if insert is not None:
-            entries.append(
-                Entry(
-                    id=message.id,
-                    index=None,
-                    role=message.role,
-                    tokens=outcome.after.costs[message.id].tokens,
-                    reason="summary" if message.source == "summary" else "plugin",
-                    plugin=insert.origin.plugin,
-                )
+    def truncated(self) -> list[Entry]:
+        shortened = self._account.shortened
+        return [
+            self._entry(
+                message,
+                self._after.costs[message.id],
+                shortened[message.id],
+                original=self._whole.costs[message.id].tokens,
             )
-    return tuple(entries)
+            for message in self._whole.messages
+            if message.id in shortened and message.id in self._here
+        ]
+
+    def inserted(self) -> list[Entry]:
+        return [
+            Entry(
+                id=message.id,
+                index=None,
+                role=message.role,
+                tokens=self._after.costs[message.id].tokens,
+                reason="summary" if message.source == "summary" else "plugin",
+                plugin=self._account.inserted[message.id].origin.plugin,
+            )
+            for message in self._after.messages
+            if message.id in self._account.inserted
+        ]
+
+    def _entry(self, message: Message, cost: Cost, reason: str, *, original: int | None = None) -> Entry:
+        place = self._whole.places[message.id]
+        return Entry(
+            id=message.id,
+            index=place if place >= 0 else None,
+            role=message.role,
+            tokens=cost.tokens,
+            reason=reason,
+            approximate=bool(cost.approximate),
+            original_tokens=original,
+        )
 
 
-def _aspects(outcome: Outcome, overhead: Cost) -> frozenset[Aspect]:
+def _aspects(messages: Sequence[Message], costs: Mapping[str, Cost], overhead: Cost) -> frozenset[Aspect]:
     aspects = set(overhead.approximate)
-    for message in outcome.after.messages:
-        aspects |= outcome.after.costs[message.id].approximate
+    for message in messages:
+        aspects |= costs[message.id].approximate
     return frozenset(aspects)
 
 

@@ -10,6 +10,7 @@ from trimtab_plugins.codecs.neutral_reading import read_conversation
 from trimtab_plugins.codecs.neutral_writing import patch_message, write_message
 from trimtab_plugins.codecs.originals import Kept, encode_all, kept_by
 from trimtab_plugins.codecs.recognition import recognize_neutral
+from trimtab_plugins.codecs.splicing import splice_decoded
 from trimtab_sdk import Adapted, Decoded, Encoded, Framing, Message, Originals, Recognition
 
 
@@ -40,6 +41,12 @@ class Neutral:
             model=body.model,
             uncounted=tuple(sorted(conversation.uncounted)),
         )
+
+    def splice(
+        self, decoded: Decoded, start: int, stop: int, items: Sequence[object], *, ids: Sequence[str] = ()
+    ) -> Decoded:
+        """Give the conversation with some messages replaced by `items`."""
+        return splice_decoded(self.decode, decoded, start, stop, items, ids)
 
     def adapt(self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]) -> Adapted:
         """Give the messages as they are."""

@@ -1,0 +1,88 @@
+"""The accepted edit of a conversation, carried from one fit to the next so that the prefix stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from trimtab.fitting.account import Account, Inserted
+from trimtab.fitting.context import Context
+from trimtab.fitting.counting import Counter
+from trimtab.fitting.placing import find_edge
+from trimtab_sdk.edit import Span, keep_spans
+from trimtab_sdk.messages import Message, Path, texts_of, with_texts
+
+CARRIED_REASONS = frozenset({"context-shift", "running-turn", "low-relevance", "summarized", "final-budget"})
+
+Cuts = Mapping[Path, tuple[Span, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What left, was cut and was inserted by the strategy in the fits before.
+
+    - `drop`: id → reason.
+    - `shorten`: id → path → spans to keep.
+    - `inserts`: the strategy's texts, each with the id of the message it stood in front of (empty: at the end).
+    """
+
+    drop: Mapping[str, str] = field(default_factory=dict)
+    shorten: Mapping[str, Cuts] = field(default_factory=dict)
+    inserts: tuple[tuple[Inserted, str], ...] = ()
+
+    def touches(self, name: str) -> bool:
+        """Tell whether a message left, was cut, or stands in the summary."""
+        return name in self.drop or name in self.shorten
+
+
+def carry(before: Carried, after: Context, account: Account) -> Carried:
+    """Give the edit to carry on, from the one carried before and the books of this fit."""
+    drop = dict(before.drop)
+    drop.update({name: reason for name, reason in account.left.items() if reason in CARRIED_REASONS})
+    shorten = {name: cuts for name, cuts in account.cuts.items() if name not in drop}
+    return Carried(drop, shorten, tuple(_inserts(after, account)))
+
+
+def reapply(carried: Carried, context: Context, account: Account, counter: Counter) -> Context:
+    """Make the carried edit again on a context whose carried-out messages are not there any more."""
+    costs = dict(context.costs)
+    messages: list[Message] = []
+    for message in context.messages:
+        cuts = carried.shorten.get(message.id)
+        if cuts is not None and message.id not in context.protected:
+            texts = dict(texts_of(message))
+            message = with_texts(message, {path: keep_spans(texts[path], kept) for path, kept in cuts.items()})
+            costs[message.id] = counter.message(message)
+            account.shorten(message.id, "context-shift", cuts)
+        messages.append(message)
+    cut = context.with_messages(messages, costs, groups=context.groups)
+    return _reinsert(carried, cut, account, counter) if carried.inserts else cut
+
+
+def _reinsert(carried: Carried, context: Context, account: Account, counter: Counter) -> Context:
+    at_edge: dict[int, list[Message]] = {}
+    costs = dict(context.costs)
+    for insert, following in carried.inserts:
+        kind = "before" if following in context.places else "before_input"
+        edge = find_edge(context, kind=kind, target=following, dropped=())
+        at_edge.setdefault(edge, []).append(insert.message)
+        costs[insert.message.id] = counter.message(insert.message)
+        account.insert(insert, costs[insert.message.id].tokens)
+    messages: list[Message] = []
+    for position, message in enumerate(context.messages):
+        messages += [*at_edge.get(position, ()), message]
+    messages += at_edge.get(len(context.messages), [])
+    return context.with_messages(messages, costs)
+
+
+def _inserts(after: Context, account: Account) -> list[tuple[Inserted, str]]:
+    found: list[tuple[Inserted, str]] = []
+    waiting: list[Inserted] = []
+    for message in after.messages:
+        insert = account.inserted.get(message.id)
+        if insert is None:
+            found += [(one, message.id) for one in waiting]
+            waiting = []
+        elif insert.by_strategy:
+            waiting.append(insert)
+    return found + [(one, "") for one in waiting]

@@ -1,0 +1,179 @@
+"""From a caller's input and options to everything a fit stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from trimtab.catalogue import Catalogue, Model, resolve_model
+from trimtab.config import Config, Interceptor
+from trimtab.fitting.budget import BudgetRule
+from trimtab.fitting.calling import PluginCaller
+from trimtab.fitting.counting import APPROXIMATE, PLUGIN_COUNTS, Counter, Driver
+from trimtab.fitting.job import Setup, Step
+from trimtab.fitting.outside import clean_input
+from trimtab.fitting.settings import check_settings
+from trimtab.formats import find_codec
+from trimtab.loading.registry import DEFAULT_REGISTRY, ContextStrategyRegistry
+from trimtab.report import Diagnostic
+from trimtab_sdk.codec import Decoded
+from trimtab_sdk.errors import InvalidRequestError, TokenizerUnavailableError
+
+_Given = TypeVar("_Given")
+_CALLER = PluginCaller()
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a caller says about a fit besides the messages; the fields are those of `trimtab.fit`.
+
+    `target` is the share of the budget that a strategy cuts down to.
+    """
+
+    model: str
+    strategy: str = "truncate"
+    context_limit: int | None = None
+    reserve: int | None = None
+    tools: Sequence[object] | None = None
+    response_format: Mapping[str, object] | None = None
+    format: str | None = None
+    settings: Mapping[str, object] | None = None
+    scope: str | None = None
+    config: Config | None = None
+    registry: ContextStrategyRegistry | None = None
+    target: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A conversation that was read, what its fits stand on, and remarks on this input."""
+
+    setup: Setup
+    decoded: Decoded
+    notes: tuple[Diagnostic, ...]
+
+
+def open_conversation(messages: object, options: Options) -> Opened:
+    """Read a conversation and resolve the model, the codec, the tokenizer and the plugins.
+
+    Raises the errors of `trimtab.fit`, all but those of the fit itself.
+    """
+    config = options.config if options.config is not None else Config()
+    registry = options.registry if options.registry is not None else DEFAULT_REGISTRY
+    _check_texts(model=options.model, strategy=options.strategy)
+    model = _find_model(options.model, options.context_limit, config)
+    cleaned = clean_input(_checked_input(messages))
+    codec = find_codec(
+        cleaned.data, format=options.format, provider=model.provider, registry=registry, config=config
+    )
+    decoded = codec.decode(cleaned.data)
+    driver, tokenizer_notes = _find_tokenizer(model, registry, config)
+    counter = Counter(driver, codec.framing(model.encoding, model.name))
+    rule = BudgetRule(model, options.reserve, decoded.max_output_tokens, driver.tokenizer.approximate)
+    budget = rule.budget(options.context_limit)
+    setup = Setup(
+        model=options.model,
+        codec=codec,
+        counter=counter,
+        overhead=counter.request(
+            tools=_either("tools", options.tools, decoded.tools) or (),
+            response_format=_either("response_format", options.response_format, decoded.response_format),
+        ),
+        budget=budget,
+        rule=rule,
+        target=int(budget.available * options.target),
+        config=config,
+        caller=_CALLER,
+        strategy=_strategy_step(options, registry, config, counter),
+        interceptors=_interceptor_steps(options, registry, config, counter),
+        notes=(*_model_notes(model), *tokenizer_notes),
+    )
+    return Opened(setup, decoded, (*replaced_note(cleaned.replaced), *_uncounted_note(decoded)))
+
+
+def replaced_note(paths: Sequence[str]) -> tuple[Diagnostic, ...]:
+    """Give the remark on lone surrogates that were replaced, if there were any."""
+    if not paths:
+        return ()
+    more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
+    text = f"half a surrogate pair became U+FFFD at {', '.join(paths[:5])}{more}"
+    return (Diagnostic("wire-rule", text),)
+
+
+def _uncounted_note(decoded: Decoded) -> tuple[Diagnostic, ...]:
+    if not decoded.uncounted:
+        return ()
+    keys = ", ".join(decoded.uncounted[:10])
+    return (Diagnostic("uncounted", f"kept, but no part of the wire and so not counted: the keys {keys}"),)
+
+
+def _model_notes(model: Model) -> tuple[Diagnostic, ...]:
+    if model.known:
+        return ()
+    text = f"{model.name!r} is not in the catalogue; it is counted with {model.encoding}"
+    return (Diagnostic("unknown-model", text),)
+
+
+def _check_texts(**values: object) -> None:
+    for name, value in values.items():
+        if not isinstance(value, str) or not value:
+            raise InvalidRequestError(f"{name} must be a text, not {type(value).__name__}", path=name)
+
+
+def _checked_input(messages: object) -> object:
+    if isinstance(messages, str | bytes | bytearray):
+        raise InvalidRequestError("messages is text; parse it first and give the list or the request body")
+    if messages is None:
+        raise InvalidRequestError("messages is None; give a list of messages or a request body")
+    return messages
+
+
+def _find_model(name: str, context_limit: int | None, config: Config) -> Model:
+    catalogue = Catalogue.load()
+    if config.models:
+        catalogue = catalogue.with_overrides(config.models)
+    return resolve_model(name, catalogue=catalogue, context_limit=context_limit)
+
+
+def _find_tokenizer(
+    model: Model, registry: ContextStrategyRegistry, config: Config
+) -> tuple[Driver, tuple[Diagnostic, ...]]:
+    """Give the model's tokenizer, or the approximate one with a note on how to get exact counts."""
+    if model.encoding == APPROXIMATE.tokenizer.profile:
+        note = f"no tokenizer of {model.provider or 'this model'} is public, so the count is approximate"
+        return APPROXIMATE, (Diagnostic("approximate-tokenizer", note),)
+    try:
+        return registry.tokenizer(model.encoding, config), ()
+    except TokenizerUnavailableError as error:
+        return APPROXIMATE, (Diagnostic("approximate-tokenizer", f"the count is approximate: {error.message}"),)
+
+
+def _either(name: str, given: _Given | None, from_body: _Given | None) -> _Given | None:
+    if given is not None and from_body is not None:
+        raise InvalidRequestError(f"the request body has {name} too; give them once", path=name)
+    return from_body if given is None else given
+
+
+def _strategy_step(options: Options, registry: ContextStrategyRegistry, config: Config, counter: Counter) -> Step:
+    plugin = registry.strategy(options.strategy, config)
+    settings = check_settings(plugin, options.settings or {})
+    return Step(plugin, settings, _plugin_counter(counter, options.scope, options.strategy))
+
+
+def _interceptor_steps(
+    options: Options, registry: ContextStrategyRegistry, config: Config, counter: Counter
+) -> tuple[Step, ...]:
+    listing = config.interceptors
+    if listing is None:
+        listing = tuple(Interceptor(name=name) for name in registry.interceptor_names(config))
+    steps: list[Step] = []
+    for listed in listing:
+        plugin = registry.interceptor(listed.name, config)
+        settings = check_settings(plugin, listed.settings)
+        steps.append(Step(plugin, settings, _plugin_counter(counter, options.scope, listed.name)))
+    return tuple(steps)
+
+
+def _plugin_counter(counter: Counter, scope: str | None, plugin: str) -> Counter:
+    return counter.for_plugin(PLUGIN_COUNTS.of(None if scope is None else f"{plugin}\0{scope}"))

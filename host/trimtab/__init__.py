@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from trimtab.api import afit, fit
     from trimtab.config import Config, Interceptor, Limits
+    from trimtab.conversation import Conversation
     from trimtab.loading.registry import ContextStrategyRegistry
     from trimtab.report import Budget, Diagnostic, Entry, Fit, TokenizerInfo
 
 _HOMES = {
     "Budget": "trimtab.report",
     "Config": "trimtab.config",
+    "Conversation": "trimtab.conversation",
     "ContextStrategyRegistry": "trimtab.loading.registry",
     "Diagnostic": "trimtab.report",
     "Entry": "trimtab.report",
@@ -38,6 +40,7 @@ __all__ = [
     "Budget",
     "Config",
     "ContextStrategyRegistry",
+    "Conversation",
     "Diagnostic",
     "Entry",
     "Fit",

@@ -45,6 +45,8 @@ def carry(before: Carried, after: Context, account: Account) -> Carried:
 
 def reapply(carried: Carried, context: Context, account: Account, counter: Counter) -> Context:
     """Make the carried edit again on a context whose carried-out messages are not there any more."""
+    if not carried.shorten and not carried.inserts:
+        return context
     costs = dict(context.costs)
     messages: list[Message] = []
     for message in context.messages:

@@ -194,8 +194,10 @@ def _settle(job: Job, context: Context, account: Account) -> Context:
 
 
 def _recount(job: Job, context: Context) -> Context:
-    """Count again whatever is not the very message that was counted, and add up everything that will be sent."""
+    """Count again whatever is not the very message that was counted at the start."""
     counted = {message.id: message for message in job.messages}
     changed = [message for message in context.messages if counted.get(message.id) is not message]
-    costs = {**context.costs, **job.setup.counter.messages(changed)} if changed else context.costs
+    if not changed:
+        return context
+    costs = {**context.costs, **job.setup.counter.messages(changed)}
     return context.with_messages(context.messages, costs, groups=context.groups)

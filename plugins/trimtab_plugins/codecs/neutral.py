@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from trimtab_plugins.codecs.body import items_of, read_body
 from trimtab_plugins.codecs.framing import ChatFraming
@@ -10,8 +11,9 @@ from trimtab_plugins.codecs.neutral_reading import read_conversation
 from trimtab_plugins.codecs.neutral_writing import patch_message, write_message
 from trimtab_plugins.codecs.originals import Kept, encode_all, kept_by
 from trimtab_plugins.codecs.recognition import recognize_neutral
-from trimtab_plugins.codecs.splicing import splice_decoded
-from trimtab_sdk import Adapted, Decoded, Encoded, Framing, Message, Originals, Recognition
+from trimtab_plugins.codecs.splicing import refuse_taken_ids, splice_decoded
+from trimtab_plugins.codecs.splitting import apart
+from trimtab_sdk import Adapted, Compaction, Decoded, Encoded, Framing, Message, Originals, Recognition, Repair
 
 
 class Neutral:
@@ -45,17 +47,31 @@ class Neutral:
     def splice(
         self, decoded: Decoded, start: int, stop: int, items: Sequence[object], *, ids: Sequence[str] = ()
     ) -> Decoded:
-        """Give the conversation with some messages replaced by `items`."""
+        """Give the conversation with some messages replaced by `items`; ids that are taken are refused."""
+        going = {message.id for message in decoded.messages[start:stop]}
+        refuse_taken_ids(items, {message.id for message in decoded.messages} - going, ids)
         return splice_decoded(self.decode, decoded, start, stop, items, ids)
 
     def adapt(self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]) -> Adapted:
-        """Give the messages as they are."""
-        return Adapted(tuple(messages))
+        """Give the messages as they are; what a provider compacted leaves, for nobody else can read it."""
+        held = [message.id for message in messages if any(isinstance(part, Compaction) for part in message.parts)]
+        if not held:
+            return Adapted(tuple(messages))
+        repair = Repair(tuple(held), "left out what a provider compacted, which only that provider can read")
+        return Adapted(tuple(_without_compactions(message) for message in messages), repairs=(repair,))
 
     def encode(self, messages: Sequence[Message], originals: Originals | None = None) -> Encoded:
-        """Write messages one to one; an untouched one is the object that was read."""
-        return encode_all(messages, kept_by(self.name, originals), patch=patch_message, write=write_message)
+        """Write messages one to one; an untouched one is the object that was read.
+
+        Of a message from another wire, each tool result becomes a message of its own.
+        """
+        return encode_all(apart(messages), kept_by(self.name, originals), patch=patch_message, write=write_message)
 
     def framing(self, profile: str, model: str = "") -> Framing:
-        """Give the cost rules for a tokenizer profile: those of Chat Completions."""
-        return ChatFraming(profile)
+        """Give the cost rules for a tokenizer profile and a model: those of Chat Completions."""
+        return ChatFraming(profile, model)
+
+
+def _without_compactions(message: Message) -> Message:
+    parts = tuple(part for part in message.parts if not isinstance(part, Compaction))
+    return message if len(parts) == len(message.parts) else replace(message, parts=parts)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from trimtab_plugins.codecs.originals import Entry, Kept
-from trimtab_sdk import Decoded, Message, Repair
+from trimtab_sdk import Decoded, InvalidRequestError, Message, Repair
 
 
 def splice_decoded(
@@ -46,6 +46,19 @@ def splice_decoded(
         originals=replace(kept, entries=entries, repairs=repairs),
         uncounted=tuple(sorted({*decoded.uncounted, *more.uncounted})),
     )
+
+
+def refuse_taken_ids(items: Sequence[object], taken: Collection[str], ids: Sequence[str]) -> None:
+    """Raise InvalidRequestError when an item has the id of another message, or not the one it must have."""
+    for at, item in enumerate(items):
+        name = item.get("id") if isinstance(item, dict) else None
+        if isinstance(name, str) and name in taken:
+            text = f"messages[{at}] has the id {name}, which another message has"
+            raise InvalidRequestError(text, path=f"messages[{at}].id", ids=(name,))
+        if at < len(ids) and name != ids[at]:
+            raise InvalidRequestError(
+                f"messages[{at}] must keep the id {ids[at]}", path=f"messages[{at}].id", ids=(ids[at],)
+            )
 
 
 def _free_id(name: str, entry: Entry, taken: Mapping[str, Entry], index: int) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from trimtab.loading.registry import ContextStrategyRegistry
 
 DEFAULT_FORMAT = "chat-completions"
+SAMPLE_EDGE = 200
 PROVIDER_FORMATS = {
     "openai": "openai-responses",
     "chatgpt": "openai-responses",
@@ -37,7 +38,8 @@ def find_codec(
     if format is not None:
         return registry.codec(format, config)
     codecs = [registry.codec(name, config) for name in registry.codec_names(config)]
-    marks = {codec.name: codec.recognize(data) for codec in codecs}
+    sample = sample_of(data)
+    marks = {codec.name: codec.recognize(sample) for codec in codecs}
     best = max(marks.values(), default=Recognition.NO)
     if best is Recognition.NO:
         raise UnknownFormatError(
@@ -50,3 +52,24 @@ def find_codec(
         if name in likely:
             return likely[name]
     return likely[min(likely)]
+
+
+def sample_of(data: object) -> object:
+    """Give `data` with at most 800 elements in each of its lists: both ends, and as many spread between.
+
+    A format shows in its messages, and asking every codec about every message of a long conversation would
+    cost more than reading it.
+    """
+    if isinstance(data, list):
+        return _thinned(data)
+    if isinstance(data, dict):
+        return {key: _thinned(value) if isinstance(value, list) else value for key, value in data.items()}
+    return data
+
+
+def _thinned(items: list[object]) -> list[object]:
+    if len(items) <= 4 * SAMPLE_EDGE:
+        return items
+    middle = items[SAMPLE_EDGE:-SAMPLE_EDGE]
+    step = -(-len(middle) // (2 * SAMPLE_EDGE))
+    return [*items[:SAMPLE_EDGE], *middle[::step], *items[-SAMPLE_EDGE:]]

@@ -14,6 +14,8 @@ from trimtab_sdk.messages import Message, Notice
 
 _ASIDES = frozenset({"persona", "character", "lorebook", "memory", "summary", "plugin"})
 _NEVER_BY_SOURCE = frozenset({"summary", "plugin"})
+_TALK = frozenset({"user", "assistant", "tool"})
+_TALKED = frozenset({"history", "input", "template", "memory", "lorebook", "summary", "plugin"})
 _WEAK_SYSTEM = frozenset({"summary", "plugin", "memory", "lorebook"})
 
 
@@ -83,7 +85,11 @@ def protection_reasons(
     inputs = set(end.inputs)
     steps = {at for group in _groups_at(groups, end.results) for at in group.positions}
     for position, message in enumerate(messages):
-        reason = _own_reason(message, pinned=message.pinned or message.id in pins)
+        reason = None
+        if message.role not in _TALK or message.source not in _TALKED or message.required or message.pinned:
+            reason = _own_reason(message, pinned=message.pinned or message.id in pins)
+        elif pins and message.id in pins:
+            reason = "pinned"
         if reason is None and position in inputs:
             reason = "current-input"
         if reason is None and position in steps:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -25,8 +25,8 @@ class Request:
     - `cost_of_insert(text)`: what an insert of this plugin would cost, its label and framing included.
     """
 
-    messages: tuple[Message, ...]
-    groups: tuple[Group, ...]
+    messages: Sequence[Message]
+    groups: Sequence[Group]
     tokens: Mapping[str, int]
     protected: frozenset[str]
     budget: int

@@ -8,9 +8,9 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from trimtab.fitting.context import Context
 from trimtab.fitting.counting import Counter
@@ -22,6 +22,7 @@ from trimtab_sdk.errors import (
     PluginTimeoutError,
     ServiceUnavailableError,
 )
+from trimtab_sdk.groups import Group
 from trimtab_sdk.messages import EMPTY_META, Message, Notice, Part, Text, ToolResult, Unknown, plain_text
 from trimtab_sdk.protection import current_input
 from trimtab_sdk.request import Request
@@ -152,7 +153,7 @@ def make_request(
     messages = copy_messages(context.messages, context.protected)
     return Request(
         messages=messages,
-        groups=context.groups,
+        groups=Copies(context.groups, _copy_group),
         tokens={message.id: context.costs[message.id].tokens for message in context.messages},
         protected=frozenset(message.id for message in context.messages if message.id in context.protected),
         budget=room.budget,
@@ -165,9 +166,52 @@ def make_request(
     )
 
 
-def copy_messages(messages: Sequence[Message], protected: Mapping[str, str]) -> tuple[Message, ...]:
+_Item = TypeVar("_Item")
+
+
+class Copies(Sequence[_Item]):
+    """Copies of things the host keeps, each made when it is first looked at."""
+
+    def __init__(self, items: Sequence[_Item], copy_of: Callable[[_Item], _Item]) -> None:
+        self._items: Sequence[_Item] = items
+        self._copy_of: Callable[[_Item], _Item] = copy_of
+        self._copies: dict[int, _Item] = {}
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[_Item]:
+        if len(self._copies) < len(self._items):
+            for at, item in enumerate(self._items):
+                if at not in self._copies:
+                    self._copies[at] = self._copy_of(item)
+        return iter([self._copies[at] for at in range(len(self._items))])
+
+    @overload
+    def __getitem__(self, index: int) -> _Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[_Item, ...]: ...
+    def __getitem__(self, index: int | slice) -> _Item | tuple[_Item, ...]:
+        if isinstance(index, slice):
+            return tuple(self[at] for at in range(*index.indices(len(self._items))))
+        at = range(len(self._items))[index]
+        copied = self._copies.get(at)
+        if copied is None:
+            copied = self._copies[at] = self._copy_of(self._items[at])
+        return copied
+
+
+def copy_messages(messages: Sequence[Message], protected: Mapping[str, str]) -> Copies[Message]:
     """Give new messages with new parts; those protected by a pin are marked as pinned."""
-    return tuple(_copy_message(message, pinned=protected.get(message.id) == "pinned") for message in messages)
+
+    def copy_of(message: Message) -> Message:
+        return _copy_message(message, pinned=protected.get(message.id) == "pinned")
+
+    return Copies(messages, copy_of)
+
+
+def _copy_group(group: Group) -> Group:
+    return Group(group.ids, group.positions, group.tokens, group.orphan, group.open_calls)
 
 
 def _copy_message(message: Message, *, pinned: bool) -> Message:

@@ -6,7 +6,7 @@ is protected stays, groups leave whole, shortened texts are slices of the origin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from trimtab.fitting.account import Account, Inserted
@@ -57,13 +57,30 @@ def guard_answer(
     """
     messages = {message.id: message for message in context.messages}
     try:
-        edit = check_answer(answer, messages, anchors=messages.keys() | context.places.keys())
+        edit = check_answer(answer, messages, anchors=_Known(messages, context.places))
     except BrokenAnswerError as error:
         raise PluginRejectedError(str(error), origin=caller.origin, hook=caller.hook) from error
     _refuse_protected(edit, context, caller)
     for note in edit.notes:
         account.note("note", clean_note(note), origin=caller.origin)
     return _Application(edit, context, caller=caller, counter=counter, budget=budget, account=account).run()
+
+
+class _Known(Collection[str]):
+    """The ids of this context and of everything that has left it."""
+
+    def __init__(self, here: Mapping[str, object], ever: Mapping[str, object]) -> None:
+        self._here = here
+        self._ever = ever
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._here or name in self._ever
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._here, *self._ever]))
+
+    def __len__(self) -> int:
+        return len(dict.fromkeys([*self._here, *self._ever]))
 
 
 def _refuse_protected(edit: CheckedEdit, context: Context, caller: Caller) -> None:

@@ -81,10 +81,23 @@ def _before(value: Mapping[object, object], stop: str) -> dict[str, object]:
 
 def _clean_list(value: list[object] | tuple[object, ...], path: str, depth: int, replaced: list[str]) -> object:
     prefix = path or "messages"
-    cleaned = [_clean(item, f"{prefix}[{at}]", depth + 1, replaced) for at, item in enumerate(value)]
+    cleaned = [
+        item if _is_plain(item) else _clean(item, f"{prefix}[{at}]", depth + 1, replaced)
+        for at, item in enumerate(value)
+    ]
     if type(value) is list and all(new is old for new, old in zip(cleaned, value, strict=True)):
         return value
     return cleaned
+
+
+def _is_plain(item: object) -> bool:
+    """Tell at once of most messages that nothing is wrong with them: an object of ASCII texts."""
+    if type(item) is not dict:
+        return False
+    for key, value in item.items():
+        if type(value) is not str or not value.isascii() or type(key) is not str or not key.isascii():
+            return False
+    return True
 
 
 def _clean_float(value: float, path: str) -> float:

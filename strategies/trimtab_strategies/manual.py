@@ -12,7 +12,7 @@ from trimtab_strategies import truncate
 @hookimpl
 def trimtab_traits() -> Traits:
     """Say which settings there are: those of truncate."""
-    return Traits(settings_schema=truncate.SETTINGS)
+    return Traits(settings_schema=truncate.SCHEMA)
 
 
 @hookimpl

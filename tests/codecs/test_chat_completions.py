@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from trimtab_plugins.codecs.chat_completions import ChatCompletions
 from trimtab_sdk import (
+    ApprovalResponse,
     Audio,
     Compaction,
     Decoded,
@@ -66,6 +67,9 @@ def fault_of(data: object) -> InvalidRequestError:
     with pytest.raises(InvalidRequestError) as caught:
         CODEC.decode(data)
     return caught.value
+
+
+TWO_TEXTS = [{"type": "text", "text": "a"}, {"type": "text", "text": "[image left out]"}]
 
 
 def test_ids_are_own_ids_where_free_and_positions_elsewhere() -> None:
@@ -318,22 +322,57 @@ def test_files_and_sounds_from_elsewhere_are_written_where_the_wire_has_a_place(
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("message", "written"),
     [
-        Message("x", "tool", (ToolResult("c", (Image(data="AAAA"),)),)),
-        Message("x", "tool", (ToolResult("c", "a"), ToolResult("d", "b"))),
-        Message("x", "tool"),
-        Message("x", "user", (ToolResult("c", "a"),)),
-        Message("x", "user", (ToolCall("c", "look", "{}"),)),
-        Message("x", "user", (File(url="https://x.test/a.pdf"),)),
-        Message("x", "user", (Audio(audio_id="audio_1"),)),
+        (Message("x", "tool", (ToolResult("c", (Text("a"), Image(data="AAAA"))),)), [answers("c", TWO_TEXTS)]),
+        (Message("x", "tool", (ToolResult("c", ()),)), [answers("c", "")]),
+        (
+            Message("x", "tool", (ToolResult("c", "a"), ToolResult("d", "b"))),
+            [answers("c", "a"), answers("d", "b")],
+        ),
+        (Message("x", "tool", (ToolResult("c", "a"), Text("hm"))), [answers("c", "a"), say("user", "hm")]),
+        (Message("x", "user", (ToolResult("c", "a"), Text("hm"))), [answers("c", "a"), say("user", "hm")]),
+        (Message("x", "user", (ToolResult("c", "a"), Text(""))), [answers("c", "a")]),
+        (Message("x", "user", (ToolCall("c", "look", "{}"), Text("hm"))), [asks(call("c")), say("user", "hm")]),
+        (Message("x", "user", (File(url="https://x.test/a.pdf"),)), [say("user", "[file left out]")]),
+        (Message("x", "user", (File(name="a.pdf"),)), [say("user", "[file a.pdf left out]")]),
+        (Message("x", "user", (Audio(audio_id="audio_1"),)), [say("user", "[audio left out]")]),
+        (Message("x", "tool"), []),
+        (Message("x", "tool", (ApprovalResponse("p", True),)), []),
     ],
-    ids=lambda message: f"{message.role}-{'-'.join(type(part).__name__ for part in message.parts)}",
+    ids=lambda value: f"{value.role}-{len(value.parts)}" if isinstance(value, Message) else "",
 )
-def test_what_no_message_of_this_wire_can_hold_is_an_error_that_names_it(message: Message) -> None:
-    with pytest.raises(InvalidRequestError, match="message x") as caught:
-        CODEC.encode([message])
-    assert caught.value.ids == ("x",)
+def test_whatever_another_codec_reads_can_be_written(message: Message, written: list[Wire]) -> None:
+    assert CODEC.encode([message]).messages == written
+
+
+def test_results_in_one_message_go_behind_their_calls_and_words_behind_the_results() -> None:
+    messages = [
+        Message("a", "assistant", (ToolCall("c", "look", "{}"),)),
+        Message("b", "assistant", (ToolCall("d", "look", "{}"),)),
+        Message("r", "user", (Text("here"), ToolResult("d", "two"), ToolResult("c", "one"))),
+    ]
+    adapted = CODEC.adapt(messages, None, protected=())
+    assert (adapted.left_out, adapted.repairs) == ({}, ())
+    assert CODEC.encode(adapted.messages).messages == [
+        asks(call("c")),
+        answers("c", "one"),
+        asks(call("d")),
+        answers("d", "two"),
+        say("user", "here"),
+    ]
+
+
+def test_a_call_and_its_result_in_one_answer_become_three_messages() -> None:
+    parts = (Text("let me see"), ToolCall("s", "search", "{}"), ToolResult("s", "found"), Text("there it is"))
+    assert CODEC.encode([Message("x", "assistant", parts)]).messages == [
+        asks(
+            {"id": "s", "type": "function", "function": {"name": "search", "arguments": "{}"}},
+            content="let me see",
+        ),
+        answers("s", "found"),
+        say("assistant", "there it is"),
+    ]
 
 
 def test_originals_of_another_codec_count_as_none() -> None:

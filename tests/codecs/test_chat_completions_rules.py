@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,15 +15,21 @@ from trimtab_sdk import (
     Adapted,
     ApprovalRequest,
     ApprovalResponse,
+    Audio,
+    Compaction,
     Decoded,
+    File,
     Image,
     Message,
     Notice,
+    Part,
     Reasoning,
     Repair,
+    Role,
     Text,
     ToolCall,
     ToolResult,
+    Unknown,
 )
 
 UNTIMED = settings(deadline=None)
@@ -233,6 +240,112 @@ def test_a_neutral_conversation_with_a_marker_in_a_pair_becomes_valid() -> None:
     assert [repair.ids for repair in adapted.repairs] == [("r1",)]
 
 
+def foreign(*parts: Part, role: Role = "user", id: str = "x") -> Message:
+    return Message(id, role, parts)
+
+
+@pytest.mark.parametrize(
+    ("message", "left", "words"),
+    [
+        (foreign(Reasoning("hm", "sig"), Text("a"), role="assistant"), (Text("a"),), "reasoning"),
+        (foreign(Compaction("p", "blob"), Text("a"), role="assistant"), (Text("a"),), "compacted"),
+        (foreign(ApprovalRequest("p", "c"), Text("a"), role="assistant"), (Text("a"),), "approvals"),
+        (
+            foreign(Image(data="AAAA"), role="assistant"),
+            (Text("[image left out]"),),
+            "image, for which an assistant",
+        ),
+        (
+            foreign(File(name="a.pdf", url="https://x.test"), Text("a")),
+            (Text("[file a.pdf left out]"), Text("a")),
+            "file",
+        ),
+        (
+            foreign(File(name="a.txt", text="plain words")),
+            (Text("plain words"),),
+            "file, for which a user message",
+        ),
+        (foreign(Audio(audio_id="audio_1")), (Text("[audio left out]"),), "audio"),
+        (foreign(Unknown({"type": "hologram"})), (Text("[hologram left out]"),), "hologram"),
+        (foreign(Unknown(["x"])), (Text("[part left out]"),), "part"),
+        (foreign(Unknown({"type": "text"})), (Text("[text left out]"),), "text"),
+    ],
+)
+def test_what_has_no_place_here_leaves_or_gives_way_to_a_text_and_is_named(
+    message: Message, left: tuple[Part, ...], words: str
+) -> None:
+    adapted = CODEC.adapt([message], None, protected=("x",))
+    assert adapted.messages == (replace(message, parts=left),)
+    (repair,) = adapted.repairs
+    assert repair.ids == ("x",)
+    assert words in repair.text
+
+
+def test_pictures_and_marks_in_a_result_from_elsewhere_give_way() -> None:
+    answer = ToolResult("c", (Text("a"), Image(data="AAAA"), File(name="b.pdf", data="AAAA")), is_error=True)
+    adapted = CODEC.adapt(
+        [foreign(ToolCall("c", "look", "{}"), role="assistant", id="a"), foreign(answer)], None, protected=()
+    )
+    texts = (Text("a"), Text("[image left out]"), Text("[file b.pdf left out]"))
+    assert adapted.messages[1].parts == (ToolResult("c", texts),)
+    assert len(adapted.repairs) == 3
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Image(data="AAAA"),
+        File(data="AAAA"),
+        File(file_id="file-1"),
+        Audio(data="AAAA", format="mp3"),
+        Unknown({"type": "image_url", "image_url": {"url": "https://x.test/a.png"}}),
+    ],
+)
+def test_what_has_a_place_here_stays_and_is_not_named(part: Part) -> None:
+    message = foreign(part)
+    assert CODEC.adapt([message], None, protected=()) == Adapted((message,))
+
+
+def test_what_this_codec_read_itself_is_not_touched() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "https://x.test/a.png"}}
+    chat = [say("assistant", [picture, {"type": "hologram"}], reasoning_content="hm"), say("user", "a")]
+    decoded = CODEC.decode(chat)
+    assert CODEC.adapt(decoded.messages, decoded.originals, protected=()) == Adapted(decoded.messages)
+
+
+def test_a_thousand_thoughts_are_one_remark() -> None:
+    messages = [foreign(Reasoning("hm"), Text("a"), role="assistant", id=f"m{at}") for at in range(1000)]
+    (repair,) = CODEC.adapt(messages, None, protected=()).repairs
+    assert len(repair.ids) == 1000
+
+
+def test_words_beside_a_stray_result_stay() -> None:
+    messages = [foreign(ToolResult("c", "found"), Text("and now?"))]
+    adapted = CODEC.adapt(messages, None, protected=("x",))
+    assert (adapted.left_out, adapted.refused) == ({}, {})
+    assert adapted.messages == (foreign(Text("and now?")),)
+    assert "call is not there" in adapted.repairs[0].text
+
+
+def test_words_beside_the_results_of_half_a_step_stay_when_the_step_leaves() -> None:
+    step = foreign(ToolCall("c", "look", "{}"), ToolCall("d", "look", "{}"), role="assistant", id="a")
+    adapted = CODEC.adapt([step, foreign(ToolResult("c", "found"), Text("stop"))], None, protected=())
+    assert adapted.left_out == {"a": "unpaired"}
+    assert adapted.messages == (foreign(Text("stop")),)
+
+
+def test_a_stray_result_leaves_and_the_answered_call_beside_it_stays() -> None:
+    step = foreign(ToolCall("c", "look", "{}"), role="assistant", id="a")
+    adapted = CODEC.adapt([step, foreign(ToolResult("c", "found"), ToolResult("d", "stray"))], None, protected=())
+    assert adapted.left_out == {}
+    assert adapted.messages == (step, foreign(ToolResult("c", "found")))
+
+
+def test_only_stray_results_leave_as_a_message() -> None:
+    adapted = CODEC.adapt([foreign(ToolResult("c", "a"), ToolResult("d", "b"), Text(" "))], None, protected=())
+    assert adapted.left_out == {"x": "unpaired"}
+
+
 CONTENTS = st.sampled_from(["", " ", "ok", None, [], [{"type": "text", "text": "ok"}]])
 IDS = st.sampled_from(["a", "b", "c"])
 CALLS = st.lists(IDS, min_size=1, max_size=3).map(lambda chosen: asks(*chosen))
@@ -299,3 +412,40 @@ def test_every_message_stays_or_is_named_and_only_results_move(chat: list[Wire])
 def test_a_picture_alone_is_content_for_a_message_from_elsewhere() -> None:
     adapted = CODEC.adapt([Message("u", "user", (Image(data="AAAA"),))], None, protected=())
     assert adapted.left_out == {}
+
+
+FOREIGN_PARTS = st.one_of(
+    st.sampled_from(["", " ", "ok", "and now?"]).map(Text),
+    IDS.map(lambda name: ToolCall(name, "look", "{}")),
+    IDS.map(lambda name: ToolResult(name, "found")),
+    st.builds(lambda name: ToolResult(name, (Text("found"), Image(data="AAAA")), is_error=True), IDS),
+    st.sampled_from([Reasoning("hm", "sig"), Image(data="AAAA"), File(url="https://x.test"), Audio(audio_id="a")]),
+    st.sampled_from(
+        [Unknown({"type": "hologram"}), Compaction("p", "blob"), Notice("n"), ApprovalRequest("p", "a")]
+    ),
+)
+ROLES: st.SearchStrategy[Role] = st.sampled_from(["system", "developer", "user", "assistant", "assistant", "tool"])
+FOREIGN_CHATS = st.lists(st.tuples(ROLES, st.lists(FOREIGN_PARTS, max_size=4)), max_size=10).map(
+    lambda drawn: [Message(f"m{at}", role, tuple(parts)) for at, (role, parts) in enumerate(drawn)]
+)
+
+
+@UNTIMED
+@given(FOREIGN_CHATS)
+def test_any_messages_from_elsewhere_become_what_a_server_takes(messages: list[Message]) -> None:
+    CODEC.encode(messages)
+    adapted = CODEC.adapt(messages, None, protected=())
+    assert wire_faults(CODEC.encode(adapted.messages).messages) == []
+    again = CODEC.adapt(adapted.messages, None, protected=())
+    assert (again.messages, again.left_out) == (adapted.messages, {})
+
+
+@UNTIMED
+@given(FOREIGN_CHATS)
+def test_words_from_elsewhere_are_written_or_named_as_left_out(messages: list[Message]) -> None:
+    adapted = CODEC.adapt(messages, None, protected=())
+    written = str(CODEC.encode(adapted.messages).messages)
+    assert sorted([*ids(adapted.messages), *adapted.left_out]) == sorted(ids(messages))
+    for message in messages:
+        spoken = [part.text for part in message.parts if isinstance(part, Text) and part.text.strip()]
+        assert message.id in adapted.left_out or all(text in written for text in spoken)

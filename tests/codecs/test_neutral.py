@@ -15,6 +15,7 @@ from trimtab_sdk import (
     ApprovalRequest,
     ApprovalResponse,
     Audio,
+    Compaction,
     Decoded,
     File,
     Image,
@@ -244,11 +245,30 @@ def test_notices_are_never_written() -> None:
     assert CODEC.encode([Message("n", "system", (Notice("x"), Text("hi")))]).messages == [say("n", "system")]
 
 
-def test_two_results_in_one_message_are_an_error_that_names_it() -> None:
-    message = Message("x", "tool", (ToolResult("c", "a"), ToolResult("d", "b")))
-    with pytest.raises(InvalidRequestError, match="message x") as caught:
-        CODEC.encode([message])
-    assert caught.value.ids == ("x",)
+def test_each_result_of_a_message_from_elsewhere_gets_a_message_of_its_own() -> None:
+    parts = (ToolResult("c", "a"), ToolResult("d", "b", is_error=True), Text(" "), Text("and now?"))
+    written = CODEC.encode([Message("x", "user", parts), Message("x.2", "user", (Text("taken"),))]).messages
+    assert written == [
+        say("x", "tool", "a", tool_call_id="c"),
+        say("x.3", "tool", "b", tool_call_id="d", is_error=True),
+        say("x.4", "user", [{"type": "text", "text": " "}, {"type": "text", "text": "and now?"}]),
+        say("x.2", "user", "taken"),
+    ]
+
+
+def test_what_a_provider_compacted_leaves_and_is_named() -> None:
+    message = Message("x", "assistant", (Compaction("p", "blob"), Text("hi")))
+    adapted = CODEC.adapt([message], None, protected=("x",))
+    assert adapted.messages == (Message("x", "assistant", (Text("hi"),)),)
+    assert [repair.ids for repair in adapted.repairs] == [("x",)]
+    assert CODEC.adapt(adapted.messages, None, protected=()) == Adapted(adapted.messages)
+
+
+@pytest.mark.parametrize("raw", [{"type": "image", "source": {}}, {"type": "text"}, ["x"], "x"])
+def test_an_unknown_part_is_unknown_again_when_it_is_read(raw: object) -> None:
+    (written,) = CODEC.encode([Message("x", "user", (Unknown(raw),))]).messages
+    part = CODEC.decode([written]).messages[0].parts[0]
+    assert part == Unknown({"type": "unknown", "raw": raw})
 
 
 def test_originals_of_another_codec_count_as_none() -> None:

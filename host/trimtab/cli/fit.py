@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -15,6 +16,7 @@ from trimtab.cli.screen import clean, console_for, is_terminal
 
 if TYPE_CHECKING:
     from trimtab.cli.reading import Conversation
+    from trimtab.loading.registry import ContextStrategyRegistry
     from trimtab.report import Fit
 
 _HINT = "to save the fitted conversation, add --out FILE"
@@ -45,6 +47,7 @@ _HINT = "to save the fitted conversation, add --out FILE"
 @click.option(
     "--format", "format_", metavar="F", help="The wire format, where it cannot be told from the content."
 )
+@click.option("--to", metavar="F", help="The wire format to write, where it is another one; its rules take part.")
 @click.option("--tools", "tools_file", metavar="FILE", help="A JSON list of the tools that go into the request.")
 @click.option(
     "--set",
@@ -57,6 +60,7 @@ _HINT = "to save the fitted conversation, add --out FILE"
 @click.option("--out", metavar="FILE", help="Where to write the fitted conversation; - is stdout.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report, or the error, as JSON on stdout.")
 @click.option("--all", "show_all", is_flag=True, help="Show every row of long tables.")
+@click.option("--compare", "comparing", is_flag=True, help="Show what every strategy would do, side by side.")
 def fit_command(
     file: str,
     model: str | None,
@@ -66,11 +70,13 @@ def fit_command(
     pins: Sequence[int | str],
     excluded: Sequence[int | str],
     format_: str | None,
+    to: str | None,
     tools_file: str | None,
     settings: Sequence[tuple[str, object]],
     out: str | None,
     as_json: bool,
     show_all: bool,
+    comparing: bool,
 ) -> None:
     """Fit the conversation in FILE (- is stdin) into a model's token budget.
 
@@ -79,28 +85,39 @@ def fit_command(
     terminal the report alone is printed.
     """
     from trimtab.api import fit
+    from trimtab.cli.compare import check_alone, compare, tell
     from trimtab.cli.reading import read_conversation
     from trimtab.cli.source import too_deep
 
     _check_streams(file, tools_file, out, as_json=as_json)
+    if comparing:
+        check_alone(out)
     conversation = read_conversation(file)
     tools = None if tools_file is None else _read_tools(tools_file)
     try:
+        registry = _registry(conversation.data, to, format_, model)
         with _progress() as on_progress:
-            result = fit(
+            fit_with = partial(
+                fit,
                 conversation.data,
                 model=_model(model, conversation),
-                strategy=strategy,
                 context_limit=limit,
                 reserve=reserve,
                 pins=pins,
                 excluded=excluded,
                 tools=tools,
-                format=format_,
-                settings=dict(settings),
+                format=to or format_,
+                registry=registry,
                 on_progress=on_progress,
             )
-        _deliver(result, conversation, out, as_json=as_json, show_all=show_all)
+            if comparing:
+                comparison = compare(fit_with, registry, dict(settings))
+            else:
+                result = fit_with(strategy=strategy, settings=dict(settings))
+        if comparing:
+            tell(comparison, partial(_rows_of, conversation=conversation), as_json=as_json, show_all=show_all)
+        else:
+            _deliver(result, conversation, out, as_json=as_json, show_all=show_all)
     except RecursionError as error:
         raise too_deep(file) from error
 
@@ -117,6 +134,21 @@ def _model(named: str | None, conversation: Conversation) -> str:
     if not model:
         raise click.UsageError("--model is missing, and the input does not name its model")
     return model
+
+
+def _registry(
+    data: object, to: str | None, format_: str | None, model: str | None
+) -> ContextStrategyRegistry | None:
+    """Give the registry for a fit that ends in another format, None for one that does not."""
+    if to is None:
+        return None
+    from trimtab.conversion import translator
+    from trimtab.loading.registry import ContextStrategyRegistry
+
+    registry = ContextStrategyRegistry()
+    codec = translator(data, to=to, format=format_, model=model or "")
+    registry.register_codec(codec.name, codec, replace=True)
+    return registry
 
 
 def _read_tools(file: str) -> list[object]:
@@ -154,10 +186,9 @@ def _deliver(fit: Fit, conversation: Conversation, out: str | None, *, as_json: 
 
 
 def _write(fit: Fit, conversation: Conversation, file: str | None) -> None:
-    from trimtab.cli.writing import json_pieces, write_file, write_stdout
+    from trimtab.cli.writing import conversation_pieces, write_file, write_stdout
 
-    body = conversation.form.kind == "body" and fit.request is not None
-    pieces = json_pieces(fit.request if body else fit.messages, conversation.form)
+    pieces = conversation_pieces(fit.messages, fit.request, conversation.form)
     if file is None:
         write_stdout(pieces)
     else:
@@ -173,7 +204,14 @@ def _print_json(fit: Fit) -> None:
 def _print_report(fit: Fit, conversation: Conversation, stream: TextIO, *, show_all: bool) -> None:
     from trimtab.cli.report import print_report
 
-    print_report(console_for(stream), fit, conversation.messages, show_all=show_all)
+    print_report(console_for(stream), fit, _rows_of(fit, conversation), show_all=show_all)
+
+
+def _rows_of(fit: Fit, conversation: Conversation) -> list[object]:
+    """Give the messages as they were read; none where an index of the report does not count them."""
+    rows = [*fit.kept, *fit.excluded, *fit.truncated]
+    messages = conversation.messages
+    return messages if sum(row.index is not None for row in rows) == len(messages) else []
 
 
 def _last_words(out: str | None, *, piped: bool) -> str:

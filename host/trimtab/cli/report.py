@@ -63,7 +63,7 @@ class _Report:
 
     def _window(self, fit: Fit) -> None:
         rows = segments(fit)
-        self._console.print(_bar(rows, min(self._console.width, _WIDEST_BAR), plain=self._plain))
+        self._console.print(window_bar(rows, min(self._console.width, _WIDEST_BAR), plain=self._plain))
         self._console.print(_legend(rows, window_of(fit), plain=self._plain))
 
     def _left_out(self, entries: Sequence[Entry]) -> None:
@@ -139,7 +139,7 @@ class _Report:
         self._line()
         shown = diagnostics if self._show_all else diagnostics[:MOST_ROWS]
         for diagnostic in shown:
-            self._line(_diagnostic_line(diagnostic), style="yellow")
+            self._line(diagnostic_line(diagnostic), style="yellow")
         if len(shown) < len(diagnostics):
             self._line(f"and {len(diagnostics) - len(shown):,} more notes; --all shows them")
 
@@ -150,10 +150,11 @@ def totals(fit: Fit, *, plain: bool = False) -> str:
     left = f"{len(fit.excluded):,} of {_messages(counted)} left out" if fit.excluded else "no message left out"
     arrow = _arrow(plain=plain)
     tokens = f"{fit.tokens_before:,} {arrow} {fit.tokens_after:,} tokens of {fit.budget.available:,}"
-    return f"{tokens} ({_exactness(fit)}); {left}"
+    return f"{tokens} ({exactness(fit)}); {left}"
 
 
-def _exactness(fit: Fit) -> str:
+def exactness(fit: Fit) -> str:
+    """Say with which tokenizer a fit was counted, and what of it is approximate."""
     tokenizer = fit.tokenizer
     profile = clean(tokenizer.profile)
     if tokenizer.approximate:
@@ -181,7 +182,8 @@ def _text(words: str) -> Text:
     return Text(words)
 
 
-def _bar(rows: Sequence[Segment], width: int, *, plain: bool) -> Text:
+def window_bar(rows: Sequence[Segment], width: int, *, plain: bool) -> Text:
+    """Draw the segments of a window as a bar of `width` cells."""
     bar = _text("")
     for row, many in zip(rows, cells([row.tokens for row in rows], width), strict=True):
         bar.append((row.plain_mark if plain else row.mark) * many, style=row.style)
@@ -241,7 +243,8 @@ def _plugin(entry: Entry) -> str:
     return clean(entry.plugin, limit=80)
 
 
-def _diagnostic_line(diagnostic: Diagnostic) -> str:
+def diagnostic_line(diagnostic: Diagnostic) -> str:
+    """Give a remark as one clean line: its code, its text, and ids that the text does not name."""
     line = f"[{clean(diagnostic.code)}] {clean(diagnostic.message)}"
     words = {word.strip(".,;:()'\"") for word in diagnostic.message.split()}
     unnamed = [name for name in diagnostic.ids if name not in words]

@@ -8,6 +8,7 @@ import click
 
 _COMMANDS = {
     "fit": "trimtab.cli.fit:fit_command",
+    "convert": "trimtab.cli.convert:convert_command",
     "models": "trimtab.cli.listings:models_command",
     "strategies": "trimtab.cli.listings:strategies_command",
 }

@@ -8,6 +8,7 @@ import secrets
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 from trimtab.cli.reading import Form
@@ -38,6 +39,16 @@ def json_pieces(value: object, form: Form) -> Iterator[str]:
         return
     yield from _Layout(form).pieces(value, depth=0)
     yield "\n"
+
+
+def conversation_pieces(messages: list[object], request: dict[str, object] | None, form: Form) -> Iterator[str]:
+    """Give the JSON text of a conversation: the body where there is one, else its messages.
+
+    The form is that of the input, as far as it can hold what comes out.
+    """
+    if request is not None:
+        return json_pieces(request, replace(form, kind="body"))
+    return json_pieces(messages, form if form.kind == "lines" else replace(form, kind="list"))
 
 
 def write_file(file: str, pieces: Iterable[str]) -> None:

@@ -34,7 +34,7 @@ _loading = threading.RLock()
 
 
 class ContextStrategyRegistry:
-    """Strategies, interceptors and tokenizers by name. Safe to share between threads.
+    """Strategies, interceptors, tokenizers and codecs by name. Safe to share between threads.
 
     What is registered here goes before what is installed, and is trusted: the host app handed it over
     itself. The names of built-ins are reserved; `replace=True` overrides one on purpose.
@@ -62,6 +62,10 @@ class ContextStrategyRegistry:
     ) -> Callable[[], None]:
         """Register a tokenizer driver under the name of its profile; give the function that takes it out."""
         return self._add(TOKENIZERS, profile, Driver(tokenizer), replace=replace)
+
+    def register_codec(self, name: str, codec: Codec, *, replace: bool = False) -> Callable[[], None]:
+        """Register a codec under the name of its format; give the function that takes it out."""
+        return self._add(CODECS, name, codec, replace=replace)
 
     def strategy(self, name: str, config: Config) -> Plugin:
         """Give the strategy of this name.
@@ -113,6 +117,9 @@ class ContextStrategyRegistry:
 
     def codec(self, name: str, config: Config) -> Codec:
         """Give the codec of this name. Raises UnknownFormatError or an error of loading."""
+        own = self._own.get((CODECS, name))
+        if own is not None:
+            return cast("Codec", own)
         row = by_name(installed(CODECS, config=config)).get(name)
         if row is None:
             known = self.codec_names(config)
@@ -121,7 +128,9 @@ class ContextStrategyRegistry:
 
     def codec_names(self, config: Config) -> tuple[str, ...]:
         """Give the names of the codecs that can be used, sorted."""
-        return tuple(row.name for row in installed(CODECS, config=config) if row.status == "ready")
+        own = {name for group, name in self._own if group == CODECS}
+        ready = {row.name for row in installed(CODECS, config=config) if row.status == "ready"}
+        return tuple(sorted(own | ready))
 
     def strategy_names(self) -> tuple[str, ...]:
         """Give the names of all strategies, installed and registered, sorted."""

@@ -6,11 +6,13 @@ from collections.abc import Collection, Sequence
 
 from trimtab_plugins.codecs.body import items_of, read_body
 from trimtab_plugins.codecs.chat_completions_reading import read_conversation
-from trimtab_plugins.codecs.chat_completions_rules import adapt_conversation
+from trimtab_plugins.codecs.chat_completions_rules import adapt_conversation, results_behind_calls
 from trimtab_plugins.codecs.chat_completions_writing import patch_message, write_message
 from trimtab_plugins.codecs.framing import ChatFraming
 from trimtab_plugins.codecs.originals import Kept, encode_all, kept_by
 from trimtab_plugins.codecs.recognition import recognize_chat_completions
+from trimtab_plugins.codecs.splicing import splice_decoded
+from trimtab_plugins.codecs.splitting import apart, has_result
 from trimtab_sdk import Adapted, Decoded, Encoded, Framing, Message, Originals, Recognition
 
 
@@ -42,14 +44,31 @@ class ChatCompletions:
             uncounted=tuple(sorted(conversation.uncounted)),
         )
 
+    def splice(
+        self, decoded: Decoded, start: int, stop: int, items: Sequence[object], *, ids: Sequence[str] = ()
+    ) -> Decoded:
+        """Give the conversation with some messages replaced by `items`."""
+        return splice_decoded(self.decode, decoded, start, stop, items, ids)
+
     def adapt(self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]) -> Adapted:
-        """Leave out unpaired and empty messages, put results behind their calls, and report what was mended."""
+        """Leave out unpaired and empty messages, put results behind their calls, and report what was mended.
+
+        Of messages from another wire, parts that have no place here leave or give way to a text.
+        """
         return adapt_conversation(messages, kept_by(self.name, originals), protected)
 
     def encode(self, messages: Sequence[Message], originals: Originals | None = None) -> Encoded:
-        """Write messages one to one; an untouched one is the object that was read."""
-        return encode_all(messages, kept_by(self.name, originals), patch=patch_message, write=write_message)
+        """Write messages one to one; an untouched one is the object that was read.
+
+        Of a message from another wire, each tool result becomes a tool message behind its call, and what the
+        user says beside results a user message behind them.
+        """
+        pieces = apart(messages)
+        if pieces != tuple(messages):
+            pieces = results_behind_calls(pieces)
+        written = [piece for piece in pieces if piece.role != "tool" or has_result(piece)]
+        return encode_all(written, kept_by(self.name, originals), patch=patch_message, write=write_message)
 
     def framing(self, profile: str, model: str = "") -> Framing:
-        """Give the cost rules for a tokenizer profile."""
-        return ChatFraming(profile)
+        """Give the cost rules for a tokenizer profile and, as pictures are priced by model, a model."""
+        return ChatFraming(profile, model)

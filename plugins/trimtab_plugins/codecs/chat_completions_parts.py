@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab_plugins.codecs.reading import MISSING, JsonObject, object_in, shown, text_if_any, text_in, wrong
-from trimtab_sdk import Audio, ContentPart, File, Image, InvalidRequestError, Text, Unknown
+from trimtab_plugins.codecs.reading import MISSING, JsonObject, object_in, text_if_any, text_in, wrong
+from trimtab_sdk import Audio, ContentPart, File, Image, Text, Unknown
 
 
 def read_part(part: JsonObject, path: str) -> ContentPart:
@@ -50,26 +50,17 @@ def split_data_url(text: str) -> tuple[str, str]:
     return "", text
 
 
-def write_part(part: ContentPart, *, message_id: str) -> object:
-    """Write one part. Raises InvalidRequestError, naming the message, for one this wire has no place for."""
+def write_part(part: ContentPart) -> object:
+    """Write one part that has a place on this wire; an unknown one as it came."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     if isinstance(part, Image):
         return {"type": "image_url", "image_url": _write_image(part)}
-    if isinstance(part, Audio) and part.data:
+    if isinstance(part, Audio):
         return {"type": "input_audio", "input_audio": {"data": part.data, "format": part.format or "wav"}}
     if isinstance(part, File):
-        return _write_file(part, message_id)
-    if isinstance(part, Unknown):
-        return part.raw
-    raise _no_place(message_id, "a sound that is held by id alone; give its data")
-
-
-def _no_place(message_id: str, what: str) -> InvalidRequestError:
-    return InvalidRequestError(
-        f"message {shown(message_id)}: chat-completions has no place for {what}, or leave the message out",
-        ids=(message_id,),
-    )
+        return {"type": "file", "file": _write_file(part)}
+    return part.raw
 
 
 def _write_image(image: Image) -> JsonObject:
@@ -77,11 +68,7 @@ def _write_image(image: Image) -> JsonObject:
     return {"url": url, "detail": image.detail} if image.detail else {"url": url}
 
 
-def _write_file(file: File, message_id: str) -> JsonObject:
-    if not file.data and not file.file_id:
-        if file.text:
-            return {"type": "text", "text": file.text}
-        raise _no_place(message_id, "a file by its address; give its data or a file_id")
+def _write_file(file: File) -> JsonObject:
     written: JsonObject = {}
     if file.name:
         written["filename"] = file.name
@@ -89,4 +76,4 @@ def _write_file(file: File, message_id: str) -> JsonObject:
         written["file_data"] = f"data:{file.media_type};base64,{file.data}" if file.media_type else file.data
     if file.file_id:
         written["file_id"] = file.file_id
-    return {"type": "file", "file": written}
+    return written

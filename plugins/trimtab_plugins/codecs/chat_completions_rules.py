@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from trimtab_plugins.codecs.chat_completions_foreign import clear_foreign
+from trimtab_plugins.codecs.chat_completions_strays import without_strays
 from trimtab_plugins.codecs.chat_completions_writing import UNWRITTEN
 from trimtab_plugins.codecs.originals import Entry, Kept
 from trimtab_plugins.codecs.reading import is_blank, shown, shown_list
@@ -28,26 +30,59 @@ from trimtab_sdk import (
 def adapt_conversation(messages: Sequence[Message], kept: Kept, protected: Collection[str]) -> Adapted:
     """Leave out what the wire refuses, move results behind their calls, and name everything that was mended.
 
-    What is protected and cannot be carried stays and is `refused`. A second run changes nothing.
+    Of messages from another wire, parts that have no place here are taken out first. What is protected and
+    cannot be carried stays and is `refused`. A second run changes nothing.
     """
     left_out: dict[str, str] = {}
     refused: dict[str, str] = {}
     keep = frozenset(protected)
-    notable = [message for message in messages if not _is_plain(message)]
+    cleared, clearings = _cleared(messages, kept)
+    notable = [message for message in cleared if not _is_plain(message)]
     linked = any(_calls_or_answers(message) for message in notable)
-    pairing = pair_calls(messages) if linked else _NO_PAIRS
+    pairing = pair_calls(cleared) if linked else _NO_PAIRS
     if pairing.orphans or pairing.open_calls:
-        _judge_pairs(messages, keep, left_out, refused)
+        strays = without_strays(cleared, pairing, kept.entries.keys())
+        cleared, clearings = strays.messages, (*clearings, *strays.repairs)
+        notable = [message for message in cleared if not _is_plain(message)]
+        _judge_pairs(cleared, keep, left_out, refused)
     for message in notable:
         entry = kept.entries.get(message.id)
         if message.id not in left_out and _says_nothing(message, entry):
             _judge_empty(message, entry, keep, left_out, refused)
-    staying = tuple(messages)
+    staying = cleared
     if left_out:
         staying = tuple(message for message in staying if message.id not in left_out)
+    if left_out or clearings:
         pairing = pair_calls(staying) if linked else _NO_PAIRS
     staying, moves = _with_results_behind_calls(staying, pairing)
-    return Adapted(staying, left_out, (*_mended(staying, kept), *moves), refused)
+    repairs = (*_mended(staying, kept), *_of_staying(clearings, staying), *moves)
+    return Adapted(staying, left_out, repairs, refused)
+
+
+def results_behind_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Give messages that each hold one tool result at most in the order the wire wants them in."""
+    return _with_results_behind_calls(tuple(messages), pair_calls(messages))[0]
+
+
+def _cleared(messages: Sequence[Message], kept: Kept) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
+    """Take out what messages from another wire hold and this one has no place for."""
+    out = list(messages)
+    touched: dict[str, list[str]] = {}
+    for at, message in enumerate(messages):
+        if _is_plain(message) or message.id in kept.entries:
+            continue
+        out[at], sentences = clear_foreign(message)
+        for sentence in sentences:
+            touched.setdefault(sentence, []).append(message.id)
+    return tuple(out), tuple(Repair(tuple(ids), sentence) for sentence, ids in touched.items())
+
+
+def _of_staying(repairs: Sequence[Repair], staying: Sequence[Message]) -> tuple[Repair, ...]:
+    if not repairs:
+        return ()
+    here = {message.id for message in staying}
+    named = (Repair(tuple(one for one in repair.ids if one in here), repair.text) for repair in repairs)
+    return tuple(repair for repair in named if repair.ids)
 
 
 _NO_PAIRS = Pairing({}, (), ())
@@ -153,11 +188,11 @@ def _with_results_behind_calls(
 
 
 def _homes(messages: Sequence[Message], pairing: Pairing) -> dict[int, int]:
-    """The position of the call for each tool message that has one."""
+    """The position of the call for each message of results that has one; of several calls, the last."""
     homes: dict[int, int] = {}
     for (position, _), (call, _) in pairing.call_of.items():
-        if messages[position].role == "tool" and messages[call].role != "tool":
-            homes.setdefault(position, call)
+        if messages[position].role != "assistant" and messages[call].role != "tool":
+            homes[position] = max(call, homes.get(position, call))
     return homes
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
+from trimtab_plugins.codecs.chat_completions_foreign import in_place, result_in_place
 from trimtab_plugins.codecs.chat_completions_parts import write_part
 from trimtab_plugins.codecs.content import content_of, patch_content, result_parts, write_content
-from trimtab_plugins.codecs.reading import JsonObject, shown
+from trimtab_plugins.codecs.reading import JsonObject
 from trimtab_sdk import (
     ApprovalRequest,
     ApprovalResponse,
     Audio,
     Compaction,
     ContentPart,
-    InvalidRequestError,
     Message,
     Notice,
     Part,
@@ -31,27 +30,23 @@ _REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_details")
 
 
 def write_message(message: Message) -> JsonObject:
-    """Write a message that was not read by this codec.
+    """Write a message that was not read by this codec, and that `apart` has taken apart.
 
     Reasoning and compactions belong to the wire they came from and are left out, approvals and notices have
-    no place here. Raises InvalidRequestError, naming the message, for what no message of this wire can hold.
+    no place here. A picture, file or sound that has none either is written as a text that says so.
     """
     if message.role == "tool":
         return _write_result(message)
-    if any(isinstance(part, ToolResult) for part in message.parts):
-        raise _refused(message, "a tool result stands in a message of its own with the role tool")
     content = content_of(message.parts)
     spoken = next((part for part in content if _is_held_sound(part, message)), None)
-    written = [part for part in content if part is not spoken]
+    written = [in_place(part, "user") for part in content if part is not spoken]
     calls = _calls_of(message.parts)
-    wire: JsonObject = {"role": message.role, "content": _write_body(written, calls, message.id)}
+    wire: JsonObject = {"role": message.role, "content": _write_body(written, calls)}
     if message.name:
         wire["name"] = message.name
     if isinstance(spoken, Audio):
         wire["audio"] = {"id": spoken.audio_id}
     if calls:
-        if message.role != "assistant":
-            raise _refused(message, "only an assistant message calls tools")
         wire["tool_calls"] = [_write_call(call) for call in calls]
     return wire
 
@@ -60,28 +55,23 @@ def _is_held_sound(part: ContentPart, message: Message) -> bool:
     return isinstance(part, Audio) and bool(part.audio_id) and message.role == "assistant"
 
 
-def _write_body(content: Sequence[ContentPart], calls: Sequence[ToolCall], message_id: str) -> object:
+def _write_body(content: Sequence[ContentPart], calls: Sequence[ToolCall]) -> object:
     if not content:
         return None if calls else ""
-    return write_content(content, partial(write_part, message_id=message_id))
+    return write_content(content, write_part)
 
 
 def _write_result(message: Message) -> JsonObject:
-    result = _only_result(message)
+    result = result_in_place(_result_of(message))
     content = result.content
     wire: JsonObject = {"role": "tool", "tool_call_id": result.call_id, "content": content}
     if not isinstance(content, str):
-        if not all(isinstance(part, Text) for part in content):
-            raise _refused(message, "a tool result holds texts only; describe pictures and files in words")
-        wire["content"] = [write_part(part, message_id=message.id) for part in content] or ""
+        wire["content"] = [write_part(part) for part in content] or ""
     return wire
 
 
-def _only_result(message: Message) -> ToolResult:
-    written = [part for part in message.parts if not isinstance(part, UNWRITTEN | Reasoning)]
-    if len(written) != 1 or not isinstance(written[0], ToolResult):
-        raise _refused(message, "a tool message holds exactly one tool result and nothing else")
-    return written[0]
+def _result_of(message: Message) -> ToolResult:
+    return next((part for part in message.parts if isinstance(part, ToolResult)), ToolResult("", ""))
 
 
 def _write_call(call: ToolCall) -> JsonObject:
@@ -90,13 +80,6 @@ def _write_call(call: ToolCall) -> JsonObject:
         "type": "function",
         "function": {"name": call.name, "arguments": call.arguments},
     }
-
-
-def _refused(message: Message, rule: str) -> InvalidRequestError:
-    return InvalidRequestError(
-        f"message {shown(message.id)} cannot be written for chat-completions: {rule}",
-        ids=(message.id,),
-    )
 
 
 def patch_message(wire: JsonObject, old: Message, new: Message) -> JsonObject:
@@ -121,11 +104,12 @@ def patch_message(wire: JsonObject, old: Message, new: Message) -> JsonObject:
 
 
 def _patch_result(patched: JsonObject, old: Message, new: Message) -> None:
-    before, after = _only_result(old), _only_result(new)
+    before, after = _result_of(old), _result_of(new)
     if before.call_id != after.call_id:
         patched["tool_call_id"] = after.call_id
-    write = partial(write_part, message_id=new.id)
-    patched["content"] = patch_content(patched.get("content"), result_parts(before), result_parts(after), write)
+    patched["content"] = patch_content(
+        patched.get("content"), result_parts(before), result_parts(after), write_part
+    )
 
 
 def _patch_content(patched: JsonObject, old: Message, new: Message) -> None:
@@ -138,8 +122,7 @@ def _patch_content(patched: JsonObject, old: Message, new: Message) -> None:
         new_tail = tuple(part for part in after if part in tail)
         new_body = tuple(part for part in after if part not in tail)
     if new_body != body:
-        write = partial(write_part, message_id=new.id)
-        patched["content"] = patch_content(patched.get("content"), body, new_body, write)
+        patched["content"] = patch_content(patched.get("content"), body, new_body, write_part)
     if new_tail != tail:
         _patch_tail(patched, new_tail)
 

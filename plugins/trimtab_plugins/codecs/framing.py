@@ -15,9 +15,9 @@ from trimtab_plugins.codecs.media_prices import (
     IMAGE,
     audio_price,
     file_price,
-    image_price,
     is_base64,
     opaque_price,
+    priced_image,
 )
 from trimtab_plugins.codecs.reading import json_text
 from trimtab_plugins.codecs.tool_costs import tools_cost
@@ -48,15 +48,17 @@ _PARTS: frozenset[Aspect] = frozenset({"parts"})
 
 @dataclass(frozen=True, slots=True)
 class ChatFraming:
-    """The cost rules for the tokenizer profile `profile`."""
+    """The cost rules for the tokenizer profile `profile` and, for pictures, the model `model`."""
 
     profile: str
+    model: str = ""
 
     def message_cost(self, message: Message, count: CountText) -> Cost:
         """Give the cost of one message in tokens.
 
         Every text is counted once. Ids of calls cost nothing, nor do notices, approvals and compactions, which
-        are never written. Pictures, sounds and files have the prices of `media_prices`.
+        are never written. Pictures, sounds and files have the prices of `media_prices`; a picture is marked
+        `images` unless its price is exact.
         """
         tokens = _MESSAGE + count(message.role)
         if message.name is not None:
@@ -66,7 +68,7 @@ class ChatFraming:
             if isinstance(part, Text):
                 tokens += count(part.text)
                 continue
-            cost = _part_cost(part, count)
+            cost = _part_cost(part, self.model, count)
             tokens += cost.tokens
             approximate |= cost.approximate
         return Cost(tokens, approximate)
@@ -87,17 +89,18 @@ class ChatFraming:
         return Cost(tokens, _FRAMING if tools or response_format is not None else NOTHING)
 
 
-def _part_cost(part: Part, count: CountText) -> Cost:
+def _part_cost(part: Part, model: str, count: CountText) -> Cost:
     if isinstance(part, Text):
         return Cost(count(part.text))
     if isinstance(part, ToolCall):
         return Cost(count(part.name) + count(part.arguments), _FRAMING)
     if isinstance(part, ToolResult):
-        return _result_cost(part, count)
+        return _result_cost(part, model, count)
     if isinstance(part, Reasoning):
         return _reasoning_cost(part, count)
     if isinstance(part, Image):
-        return Cost(image_price(part), _IMAGES)
+        tokens, exact = priced_image(part, model)
+        return Cost(tokens, NOTHING if exact else _IMAGES)
     if isinstance(part, Audio):
         return Cost(audio_price(part), _PARTS)
     if isinstance(part, File):
@@ -107,10 +110,10 @@ def _part_cost(part: Part, count: CountText) -> Cost:
     return Cost(0)
 
 
-def _result_cost(result: ToolResult, count: CountText) -> Cost:
+def _result_cost(result: ToolResult, model: str, count: CountText) -> Cost:
     if isinstance(result.content, str):
         return Cost(count(result.content))
-    costs = [_part_cost(part, count) for part in result.content]
+    costs = [_part_cost(part, model, count) for part in result.content]
     return Cost(sum(cost.tokens for cost in costs), NOTHING.union(*(cost.approximate for cost in costs)))
 
 

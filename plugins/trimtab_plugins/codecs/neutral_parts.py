@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab_plugins.codecs.reading import JsonObject, text_if_any, text_in
-from trimtab_sdk import Audio, ContentPart, File, Image, Text, Unknown
+from trimtab_sdk import Audio, ContentPart, File, Image, InvalidRequestError, Text, Unknown
 
 _FILE_KEYS = ("name", "media_type", "data", "text", "url", "file_id")
 _AUDIO_KEYS = ("data", "format", "audio_id")
@@ -40,9 +40,12 @@ def _read_image(part: JsonObject, path: str) -> Image:
 
 
 def write_part(part: ContentPart) -> object:
-    """Write one part; keys without a value are left out."""
+    """Write one part; keys without a value are left out.
+
+    An unknown part that would be read as something else here is wrapped.
+    """
     if isinstance(part, Unknown):
-        return part.raw
+        return part.raw if _stays_unknown(part.raw) else {"type": "unknown", "raw": part.raw}
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     if isinstance(part, Image):
@@ -58,6 +61,15 @@ def write_part(part: ContentPart) -> object:
         url=part.url,
         file_id=part.file_id,
     )
+
+
+def _stays_unknown(raw: object) -> bool:
+    if not isinstance(raw, dict):
+        return False
+    try:
+        return isinstance(read_part(raw, ""), Unknown)
+    except InvalidRequestError:
+        return False
 
 
 def _filled(kind: str, **values: str) -> JsonObject:

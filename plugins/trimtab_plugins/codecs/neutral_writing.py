@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from trimtab_plugins.codecs.content import content_of, patch_content, result_parts, write_content
 from trimtab_plugins.codecs.neutral_parts import write_part
 from trimtab_plugins.codecs.neutral_reading import KINDS
-from trimtab_plugins.codecs.reading import RESULT_ID_KEYS, JsonObject, shown
+from trimtab_plugins.codecs.reading import RESULT_ID_KEYS, JsonObject
 from trimtab_sdk import (
     ApprovalRequest,
     ApprovalResponse,
     ContentPart,
-    InvalidRequestError,
     Message,
     Part,
     Reasoning,
@@ -35,9 +34,9 @@ _PARTS_KEYS = frozenset(
 
 
 def write_message(message: Message) -> JsonObject:
-    """Write a message that was not read by this codec; notices and compactions are left out.
+    """Write a message that was not read by this codec, and that `apart` has taken apart.
 
-    Raises InvalidRequestError, naming the message, when it holds several tool results.
+    Notices and compactions are left out.
     """
     return {"id": message.id, "role": message.role} | _write_parts(message) | _write_flags(message)
 
@@ -59,13 +58,7 @@ def _write_parts(message: Message) -> JsonObject:
 
 
 def _result_of(message: Message) -> ToolResult | None:
-    results = [part for part in message.parts if isinstance(part, ToolResult)]
-    if len(results) > 1 or (results and content_of(message.parts)):
-        raise InvalidRequestError(
-            f"message {shown(message.id)} cannot be written as neutral: a tool result needs a message of its own",
-            ids=(message.id,),
-        )
-    return results[0] if results else None
+    return next((part for part in message.parts if isinstance(part, ToolResult)), None)
 
 
 def _write_result(result: ToolResult) -> JsonObject:

@@ -1,0 +1,223 @@
+"""What the Gemini wires demand of a conversation as a whole.
+
+A turn of function calls follows a user message or results, each call has its result, and all results of a turn
+stand directly behind it, together. A message says something. User messages in a row are written as one, and a
+call that no Gemini model made carries the signature that Google documents for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from trimtab_plugins.codecs.gemini_foreign import clear_foreign
+from trimtab_plugins.codecs.gemini_ledger import Ledger
+from trimtab_plugins.codecs.gemini_originals import Remembered
+from trimtab_plugins.codecs.gemini_runs import (
+    SYSTEM_ROLES,
+    Runs,
+    answers,
+    arranged,
+    calls_functions,
+    find_runs,
+    homes_of,
+    is_mixed,
+)
+from trimtab_plugins.codecs.gemini_values import SKIP_SIGNATURE
+from trimtab_plugins.codecs.reading import is_blank, shown, shown_list
+from trimtab_sdk import (
+    Adapted,
+    ApprovalRequest,
+    ApprovalResponse,
+    Compaction,
+    Group,
+    Message,
+    Notice,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    link_groups,
+    pair_calls,
+)
+
+UNWRITTEN = ApprovalRequest | ApprovalResponse | Compaction | Notice
+"""Parts that have no place on these wires."""
+
+_MERGED = "wrote user messages that stand in a row as one"
+_SIGNED = f"signed calls that no Gemini model made with {SKIP_SIGNATURE}"
+_ORPHAN = (
+    "it is a function result, and no message before it has the call it answers; add the message with that call, "
+    "or unpin or exclude the result"
+)
+_EMPTY = "it has no content; give it a text, or unpin or exclude it"
+_FIRST = (
+    "it calls functions, and no user message stands before it, which the wire demands; pin that message too, or "
+    "unpin or exclude the call"
+)
+_TORN = (
+    "it holds results for calls of different turns, or words of the user between results; give each result a "
+    "message of its own, or unpin or exclude it"
+)
+
+
+def adapt_conversation(messages: Sequence[Message], read: Remembered, protected: Collection[str]) -> Adapted:
+    """Leave out what the wire refuses, put results behind their calls, and name everything that was mended.
+
+    What is protected and cannot be carried stays and is `refused`. A second run changes nothing.
+    """
+    ledger = Ledger(frozenset(protected))
+    here = clear_foreign(messages, read, ledger)
+    linked = any(_calls_or_answers(message) for message in here)
+    if linked:
+        _judge_pairs(here, read, ledger)
+    _judge_empty(here, read, ledger)
+    here = ledger.staying(here)
+    if linked:
+        here = _with_calls_in_order(here, read, ledger)
+    _name_merged(here, ledger)
+    return ledger.adapted(here)
+
+
+def _calls_or_answers(message: Message) -> bool:
+    return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
+
+
+def _judge_pairs(messages: Sequence[Message], read: Remembered, ledger: Ledger) -> None:
+    pairing = pair_calls(messages)
+    orphans = {at for at, _ in pairing.orphans if answers(messages[at]) and not read.continued}
+    open_calls = {at for at, _ in pairing.open_calls if messages[at].id not in read.hosted}
+    if not orphans and not open_calls:
+        return
+    for group in link_groups(messages):
+        callers = [at for at in group.positions if at in open_calls]
+        results = [at for at in group.positions if at in orphans]
+        if callers:
+            refusal = _open_calls_text(group.open_calls)
+            ledger.leave(group.ids, "unpaired", culprit=messages[callers[0]].id, refusal=refusal)
+        elif results:
+            ledger.leave(group.ids, "unpaired", culprit=messages[results[0]].id, refusal=_ORPHAN)
+
+
+def _open_calls_text(call_ids: Sequence[str]) -> str:
+    return (
+        f"it calls functions that have no result ({shown_list(call_ids)}); append a result for each (an error "
+        "text will do), or unpin or exclude the message"
+    )
+
+
+def _judge_empty(messages: Sequence[Message], read: Remembered, ledger: Ledger) -> None:
+    for message in messages:
+        if message.id in ledger.left_out or not all(_says_nothing(part) for part in message.parts):
+            continue
+        if message.id not in ledger.protected:
+            ledger.left_out[message.id] = "empty"
+        elif not _can_be_blank(message, read):
+            ledger.refused.setdefault(message.id, _EMPTY)
+
+
+def _says_nothing(part: Part) -> bool:
+    if isinstance(part, Text):
+        return is_blank(part.text)
+    if isinstance(part, Reasoning):
+        return is_blank(part.text) and not part.opaque
+    return isinstance(part, UNWRITTEN)
+
+
+def _can_be_blank(message: Message, read: Remembered) -> bool:
+    """Whether a protected message may say nothing: system text, blanks, thoughts, what only others could read."""
+    if message.role in SYSTEM_ROLES or any(isinstance(part, Text) and part.text for part in message.parts):
+        return True
+    if message.role == "user":
+        return False
+    return not read.knows(message) or any(isinstance(part, Reasoning) for part in message.parts)
+
+
+def _with_calls_in_order(messages: tuple[Message, ...], read: Remembered, ledger: Ledger) -> tuple[Message, ...]:
+    _judge_torn(messages, read, ledger)
+    messages = ledger.staying(messages)
+    if not read.continued:
+        _judge_first(messages, read, ledger)
+        messages = ledger.staying(messages)
+    runs = find_runs(messages, read.hosted)
+    order, away = arranged(messages, homes_of(messages, pair_calls(messages), runs))
+    for position in away:
+        ledger.repair(_moved(messages[position]), (messages[position].id,))
+    signed = _signed(messages, runs, read, ledger)
+    if not away:
+        return tuple(signed)
+    return tuple(signed[position] for position in order)
+
+
+def _moved(message: Message) -> str:
+    call_id = next(part.call_id for part in message.parts if isinstance(part, ToolResult))
+    return f"moved the result of {shown(call_id)} behind its call"
+
+
+def _judge_torn(messages: Sequence[Message], read: Remembered, ledger: Ledger) -> None:
+    """Leave out results that no order brings behind their calls: one message cannot stand in two places."""
+    homes = homes_of(messages, pair_calls(messages), find_runs(messages, read.hosted))
+    torn: set[int] = set()
+    mixed: set[int] = set()
+    for position, found in homes.items():
+        if len(found) > 1:
+            torn.add(position)
+        elif is_mixed(messages[position]) and not read.knows(messages[position]):
+            if not mixed.isdisjoint(found):
+                torn.add(position)
+            mixed |= found
+    if torn:
+        for group in link_groups(messages):
+            culprits = [at for at in group.positions if at in torn]
+            if culprits:
+                ledger.leave(group.ids, "wire-rule", culprit=messages[culprits[0]].id, refusal=_TORN)
+
+
+def _judge_first(messages: Sequence[Message], read: Remembered, ledger: Ledger) -> None:
+    """Leave out calls that nothing but assistant messages stand before."""
+    groups: dict[str, Group] = {}
+    leaving: set[str] = set()
+    for message in messages:
+        if message.id in leaving or message.role in SYSTEM_ROLES:
+            continue
+        if message.role == "user":
+            return
+        if calls_functions(message, read.hosted):
+            groups = groups or {member: group for group in link_groups(messages) for member in group.ids}
+            ids = groups[message.id].ids
+            ledger.leave(ids, "wire-rule", culprit=message.id, refusal=_FIRST)
+            leaving.update(ids)
+
+
+def _signed(messages: Sequence[Message], runs: Runs, read: Remembered, ledger: Ledger) -> list[Message]:
+    signed = list(messages)
+    for run in runs.callers:
+        message = messages[run[0]]
+        if read.knows(message):
+            continue
+        first = next(index for index, part in enumerate(message.parts) if isinstance(part, ToolCall))
+        if any(isinstance(part, Reasoning) for part in message.parts[:first]):
+            continue
+        parts = (*message.parts[:first], Reasoning(opaque=SKIP_SIGNATURE), *message.parts[first:])
+        signed[run[0]] = replace(message, parts=parts)
+        ledger.note(_SIGNED, message.id)
+    return signed
+
+
+def _name_merged(messages: Sequence[Message], ledger: Ledger) -> None:
+    row: list[str] = []
+    for message in messages:
+        if message.role in SYSTEM_ROLES:
+            continue
+        if message.role != "user":
+            _close_row(row, ledger)
+        else:
+            row.append(message.id)
+    _close_row(row, ledger)
+
+
+def _close_row(row: list[str], ledger: Ledger) -> None:
+    if len(row) > 1:
+        ledger.repair(_MERGED, row)
+    row.clear()

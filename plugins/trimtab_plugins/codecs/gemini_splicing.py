@@ -1,0 +1,62 @@
+"""Replacing some messages of a Gemini conversation that was read before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from trimtab_plugins.codecs.originals import Entry
+from trimtab_sdk import Decoded, Message
+
+Read: TypeAlias = Callable[[Sequence[str]], Sequence[Entry]]
+"""Reads the new items under the ids given, one message each."""
+
+
+def splice_entries(
+    decoded: Decoded,
+    entries: Mapping[str, Entry],
+    start: int,
+    stop: int,
+    *,
+    ids: Sequence[str],
+    size: int,
+    read: Read,
+) -> tuple[tuple[Message, ...], dict[str, Entry]]:
+    """Give the messages and entries with those of index `start` to `stop` replaced by `size` new ones.
+
+    A new one has the id at its place in `ids`, else `m` and a number that nobody has. What was the input is
+    history once something stands behind it.
+    """
+    first, last = decoded.leading + start, decoded.leading + stop
+    before, after = decoded.messages[:first], decoded.messages[last:]
+    known = dict(entries)
+    for message in decoded.messages[first:last]:
+        known.pop(message.id, None)
+    fresh = read(_names(ids, size, start, known))
+    for entry in fresh:
+        known[entry.message.id] = entry
+    if fresh and not after:
+        before = _as_history(before, known)
+    return (*before, *(entry.message for entry in fresh), *after), known
+
+
+def _names(ids: Sequence[str], size: int, start: int, taken: Mapping[str, Entry]) -> list[str]:
+    names = list(ids[:size])
+    number = start + len(names)
+    while len(names) < size:
+        name = f"m{number}"
+        if name not in taken:
+            names.append(name)
+        number += 1
+    return names
+
+
+def _as_history(before: tuple[Message, ...], known: dict[str, Entry]) -> tuple[Message, ...]:
+    end = len(before)
+    while end and before[end - 1].source == "input":
+        end -= 1
+    turned = tuple(replace(message, source="history") for message in before[end:])
+    for message in turned:
+        known[message.id] = Entry(message, known[message.id].wire)
+    return (*before[:end], *turned)

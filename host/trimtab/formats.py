@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trimtab.report import plugin_remark
 from trimtab_sdk.codec import Codec, Recognition
-from trimtab_sdk.errors import UnknownFormatError
+from trimtab_sdk.errors import PluginLoadError, UnknownFormatError
 
 if TYPE_CHECKING:
     from trimtab.config import Config
     from trimtab.loading.registry import ContextStrategyRegistry
+    from trimtab.report import Diagnostic
 
 DEFAULT_FORMAT = "chat-completions"
 SAMPLE_EDGE = 200
@@ -29,15 +31,17 @@ def find_codec(
     provider: str,
     registry: ContextStrategyRegistry,
     config: Config,
+    skipped: list[Diagnostic] | None = None,
 ) -> Codec:
     """Give the codec that reads `data`: the one named by `format`, else the one that recognizes it.
 
-    When more than one may be right, the codec of the model's provider reads it, else chat-completions.
+    When more than one may be right, the codec of the model's provider reads it, else chat-completions. A
+    codec that cannot be loaded is passed over, and named in `skipped`.
     Raises UnknownFormatError when no codec does.
     """
     if format is not None:
         return registry.codec(format, config)
-    codecs = [registry.codec(name, config) for name in registry.codec_names(config)]
+    codecs = _loadable(registry, config, skipped)
     sample = sample_of(data)
     marks = {codec.name: codec.recognize(sample) for codec in codecs}
     best = max(marks.values(), default=Recognition.NO)
@@ -52,6 +56,17 @@ def find_codec(
         if name in likely:
             return likely[name]
     return likely[min(likely)]
+
+
+def _loadable(registry: ContextStrategyRegistry, config: Config, skipped: list[Diagnostic] | None) -> list[Codec]:
+    codecs: list[Codec] = []
+    for name in registry.codec_names(config):
+        try:
+            codecs.append(registry.codec(name, config))
+        except PluginLoadError as error:
+            if skipped is not None:
+                skipped.append(plugin_remark(error, "it was passed over"))
+    return codecs
 
 
 def sample_of(data: object) -> object:

@@ -64,8 +64,14 @@ def open_conversation(messages: object, options: Options) -> Opened:
     _check_texts(model=options.model, strategy=options.strategy)
     model = _find_model(options.model, options.context_limit, config)
     cleaned = clean_input(_checked_input(messages))
+    skipped: list[Diagnostic] = []
     codec = find_codec(
-        cleaned.data, format=options.format, provider=model.provider, registry=registry, config=config
+        cleaned.data,
+        format=options.format,
+        provider=model.provider,
+        registry=registry,
+        config=config,
+        skipped=skipped,
     )
     decoded = codec.decode(cleaned.data)
     driver, tokenizer_notes = _find_tokenizer(model, registry, config)
@@ -89,7 +95,7 @@ def open_conversation(messages: object, options: Options) -> Opened:
         interceptors=_interceptor_steps(options, registry, config, counter),
         notes=(*_model_notes(model), *tokenizer_notes),
     )
-    return Opened(setup, decoded, (*replaced_note(cleaned.replaced), *_uncounted_note(decoded)))
+    return Opened(setup, decoded, (*skipped, *replaced_note(cleaned.replaced), *_uncounted_note(decoded)))
 
 
 def replaced_note(paths: Sequence[str]) -> tuple[Diagnostic, ...]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
+
+if TYPE_CHECKING:
+    from trimtab_sdk.errors import PluginError
 
 Exactness: TypeAlias = Literal["exact", "approximate"]
 
@@ -123,6 +126,18 @@ class Diagnostic:
             diagnostic["distribution"] = self.distribution
             diagnostic["version"] = self.version
         return diagnostic
+
+
+def plugin_remark(error: PluginError, answer: str) -> Diagnostic:
+    """Give the remark on what a plugin did wrong, and what the host did about it."""
+    return Diagnostic(
+        error.code,
+        f"{error.reason}; {answer}",
+        error.ids,
+        plugin=error.plugin,
+        distribution=error.distribution,
+        version=error.version,
+    )
 
 
 class Entries(Sequence[Entry]):

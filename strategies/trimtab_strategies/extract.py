@@ -8,6 +8,7 @@ sentences of all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -91,7 +92,7 @@ class Extraction:
     def _value(self, index: int, weight: Mapping[str, float]) -> float:
         sentence = self._sentences[index]
         mass = sum(weight[term] for term in sentence.terms)
-        return sentence.factor * mass / pow(max(1.0, len(sentence.terms)), _DAMPING)
+        return sentence.factor * mass / math.pow(max(1, len(sentence.terms)), _DAMPING)
 
     def _terms_of(self, indices: Iterable[int]) -> Iterator[str]:
         return (term for index in indices for term in self._sentences[index].terms)

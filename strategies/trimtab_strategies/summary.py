@@ -149,7 +149,7 @@ class _Draft:
         for sentence in self._sentences:
             says.setdefault(sentence.message, {}).update(dict.fromkeys(sentence.terms))
         quoted = {self._sentences[index].message for index in self._extraction.picked}
-        silent = {message.id for at, message in enumerate(self._messages) if at not in says}
+        silent = {message.id for at, message in enumerate(self._messages) if not says.get(at)}
         told = {
             self._messages[at].id
             for at, terms in says.items()

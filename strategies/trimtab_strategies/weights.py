@@ -11,7 +11,7 @@ from trimtab_strategies.small_words import SMALL_WORDS
 from trimtab_strategies.terms import is_cjk, terms
 
 _FEWEST = 4
-_NAME = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z][^\W\d_]+|[「《“„«][^」》”“»]{2,40}[」》”»]")
+_NAME = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÖØ-ÞŁŚŠŻŽČА-ЯЁЄІЇΑ-Ω][^\W\d_]+|[「《“„«][^」》”“»]{2,40}[」》”»]")
 _NUMBER = re.compile(r"\d")
 
 

@@ -28,7 +28,7 @@ def held(role: str, kind: str, name: str | None = None, recipient: str = "all", 
 
 def chat(*messages: Json | None, title: str = "A talk") -> Json:
     """A conversation of one branch; its nodes are n0, n1 and so on."""
-    mapping = {
+    mapping: Json = {
         f"n{at}": {"id": f"n{at}", "message": message, "parent": f"n{at - 1}" if at else None, "children": []}
         for at, message in enumerate(messages)
     }

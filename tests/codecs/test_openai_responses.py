@@ -210,16 +210,16 @@ def test_calls_and_results_of_every_kind_find_each_other() -> None:
     groups = {group.ids for group in link_groups(decoded.messages) if len(group.ids) > 1}
     assert groups == {
         ("mcpr_publish", "mcprr_publish"),
-        ("sh_1", "m11"),
-        ("apc_1", "m13"),
+        ("sh_1", "m10"),
+        ("apc_1", "m12"),
         ("lsh_1", "call_local"),
-        ("cu_1", "m17"),
-        ("cu_2", "m19"),
-        ("ctc_1", "m23"),
-        ("m24", "m25"),
+        ("cu_1", "m16"),
+        ("cu_2", "m18"),
+        ("ctc_1", "m22"),
+        ("m23", "m24"),
         ("ts_1", "tso_1"),
         ("prog_1", "progo_1"),
-        ("fc_prog1", "m32"),
+        ("fc_prog1", "m31"),
     }
 
 

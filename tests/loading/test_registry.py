@@ -106,7 +106,7 @@ def test_a_trusted_interceptor_runs_by_name_and_an_unknown_one_is_an_error(site:
 
 
 def test_unknown_names_list_what_there_is() -> None:
-    with pytest.raises(UnknownStrategyError, match="manual, truncate"):
+    with pytest.raises(UnknownStrategyError, match="manual, summarize, truncate, vector-recall"):
         fit(talk(), 10_000, strategy="ghost")
     with pytest.raises(UnknownFormatError, match="chat-completions"):
         fit(talk(), 10_000, format="ghost")
@@ -180,3 +180,14 @@ def test_a_name_that_could_forge_a_label_is_refused() -> None:
     for name in ("", "Mine", "a]\n[plugin b", "x" * 65):
         with pytest.raises(ConfigError, match="no name"):
             registry.register(name, Strategy(lambda request, services: None))
+
+
+def test_a_codec_that_cannot_be_loaded_is_passed_over_and_named(site: Path) -> None:
+    publish(site, "trimtab-codec", "codec_one", "raise RuntimeError('no')", group="codecs", entry="odd")
+    config = trimtab.Config(trusted=["trimtab-codec"])
+    result = trimtab.fit(talk(), model="gpt-4.1", config=config)
+    assert [(one.code, one.plugin, one.distribution) for one in result.diagnostics] == [
+        ("PLUGIN_LOAD_FAILED", "odd", "trimtab-codec")
+    ]
+    with pytest.raises(PluginLoadError):
+        trimtab.fit(talk(), model="gpt-4.1", config=config, format="odd")

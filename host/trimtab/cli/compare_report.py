@@ -88,7 +88,6 @@ class _Report:
     def print(self, comparison: Comparison) -> None:
         fits = comparison.fits
         self._line(_title(next(iter(fits.values())), len(fits)))
-        self._line()
         self._figures(fits)
         self._line()
         self._bars(comparison)
@@ -111,6 +110,7 @@ class _Report:
         label = max(map(len, rows))
         columns = [[_short(name), *(cells[at] for cells in rows.values())] for at, name in enumerate(fits)]
         for block in _blocks(columns, self._console.width - label):
+            self._line()
             widths = [max(map(len, column)) for column in block]
             for at, name in enumerate(("", *rows)):
                 cells = (column[at].rjust(width) for column, width in zip(block, widths, strict=True))
@@ -154,16 +154,22 @@ class _Report:
     def _first(self, lines: Sequence[str]) -> None:
         shown = lines if self._show_all else lines[:_MOST_LINES]
         for line in shown:
-            room = len(line) if self._show_all else self._console.width - _GAP
-            self._line(f"{' ' * _GAP}{clean(line, limit=max(1, room))}")
+            self._line(f"{' ' * _GAP}{line if self._show_all else self._cut(line)}")
         self._rest(len(lines) - len(shown), "line")
+
+    def _cut(self, line: str) -> str:
+        from rich.cells import cell_len, set_cell_size
+
+        room = self._console.width - _GAP
+        if cell_len(line) <= room:
+            return line
+        ellipsis = "" if self._plain else "…"
+        return set_cell_size(line, room - len(ellipsis)).rstrip() + ellipsis
 
     def _rest(self, hidden: int, what: str) -> None:
         if hidden:
-            more = (
-                f"1 more {what}; --all shows it" if hidden == 1 else f"{hidden:,} more {what}s; --all shows them"
-            )
-            self._line(f"{' ' * _GAP}{more}")
+            shows = f"{what}; --all shows it" if hidden == 1 else f"{what}s; --all shows them"
+            self._line(f"{' ' * _GAP}{hidden:,} more {shows}")
 
     def _kept_alone(self, fits: Mapping[str, Fit]) -> None:
         apart = kept_alone(fits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from trimtab.report import Diagnostic
+from trimtab.report import Diagnostic, plugin_remark
 from trimtab_sdk.edit import Span
 from trimtab_sdk.errors import Origin, PluginError
 from trimtab_sdk.messages import Message, Path
@@ -71,24 +71,19 @@ class Account:
 
     def note(self, code: str, message: str, *, ids: Iterable[str] = (), origin: Origin | None = None) -> None:
         """Add a remark for the report, once."""
-        remark = Diagnostic(
-            code,
-            message,
-            tuple(ids),
-            plugin=origin.plugin if origin else "",
-            distribution=origin.distribution if origin else "",
-            version=origin.version if origin else "",
+        plugin = origin if origin is not None else Origin("")
+        self._remarks.setdefault(
+            Diagnostic(code, message, tuple(ids), plugin.plugin, plugin.distribution, plugin.version)
         )
-        self._remarks.setdefault(remark)
+
+    def blame(self, error: PluginError, answer: str) -> None:
+        """Add what a plugin did wrong, and what the host did about it."""
+        self._remarks.setdefault(plugin_remark(error, answer))
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The remarks, each once, in the order they came up."""
         return tuple(self._remarks)
-
-    def blame(self, error: PluginError, answer: str) -> None:
-        """Add what a plugin did wrong, and what the host did about it."""
-        self.note(error.code, f"{error.reason}; {answer}", ids=error.ids, origin=error.origin)
 
     @property
     def touched(self) -> bool:

@@ -115,7 +115,9 @@ def _judge_pairs(
         elif group.orphan:
             refused.update((messages[at].id, _ORPHAN) for at in group.positions if messages[at].role == "tool")
         else:
-            caller = next(messages[at].id for at in group.positions if _calls_any(messages[at], group.open_calls))
+            caller = next(
+                messages[at].id for at in group.positions if _calls_one_of(messages[at], group.open_calls)
+            )
             refused[caller] = _open_calls_text(group.open_calls)
 
 
@@ -132,7 +134,11 @@ def _open_calls_text(call_ids: Sequence[str]) -> str:
     )
 
 
-def _calls_any(message: Message, call_ids: Collection[str]) -> bool:
+def _calls_any(message: Message) -> bool:
+    return any(isinstance(part, ToolCall) for part in message.parts)
+
+
+def _calls_one_of(message: Message, call_ids: Collection[str]) -> bool:
     return any(isinstance(part, ToolCall) and part.call_id in call_ids for part in message.parts)
 
 
@@ -191,7 +197,8 @@ def _homes(messages: Sequence[Message], pairing: Pairing) -> dict[int, int]:
     """The position of the call for each message of results that has one; of several calls, the last."""
     homes: dict[int, int] = {}
     for (position, _), (call, _) in pairing.call_of.items():
-        if messages[position].role != "assistant" and messages[call].role != "tool":
+        answer = messages[position]
+        if answer.role != "assistant" and messages[call].role != "tool" and not _calls_any(answer):
             homes[position] = max(call, homes.get(position, call))
     return homes
 

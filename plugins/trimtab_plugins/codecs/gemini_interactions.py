@@ -98,7 +98,7 @@ class GeminiInteractions:
         if read.body is None and not joined_text(head):
             return Encoded(listed)
         body = {**(read.body or {}), "input": listed if given is None else given}
-        if not listed and (read.body is None or read.body.get("input") is None):
+        if not listed and read.body is not None and read.body.get("input") is None:
             del body["input"]
         return Encoded(listed, _with_head(body, head, read))
 

@@ -74,6 +74,11 @@ from trimtab_sdk.hookspecs import (
     trimtab_shift,
     trimtab_traits,
 )
+from trimtab_sdk.labels import (
+    labelled,
+    labelled_source,
+    without_label,
+)
 from trimtab_sdk.messages import (
     EMPTY_META,
     ApprovalRequest,
@@ -206,6 +211,8 @@ __all__ = [
     "is_aside",
     "is_free",
     "keep_spans",
+    "labelled",
+    "labelled_source",
     "leaving_order",
     "link_groups",
     "open_step",
@@ -221,4 +228,5 @@ __all__ = [
     "unanswered_step",
     "with_texts",
     "with_tokens",
+    "without_label",
 ]

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from trimtab_sdk import Message, Text, ToolCall, ToolResult, pair_calls
+from trimtab_sdk import Message, Text, ToolCall, ToolResult, pair_calls, without_label
 from trimtab_strategies.edges import end_of_beginning
 from trimtab_strategies.sentences import LONGEST, split_sentences, visible
 
 QUIET = 0.4
 """The factor of a tool call or result: what it led to is in the answer that follows."""
-_LABEL = re.compile(r"\[(?:(?:summary of earlier messages by )?plugin|end of plugin) \S+\]")
 _CODE = re.compile(r"^[ \t]*```.*?^[ \t]*```[^\n]*$", re.MULTILINE | re.DOTALL)
 _ASIDES = ("lorebook", "memory")
 _LONGEST_NAME = 40
@@ -46,10 +45,11 @@ def sayings(messages: Sequence[Message]) -> Iterator[Saying]:
 
 
 def _earlier(position: int, message: Message) -> Iterator[Saying]:
-    lines = (line for part in message.parts if isinstance(part, Text) for line in part.text.splitlines())
+    texts = (without_label(part.text) for part in message.parts if isinstance(part, Text))
+    lines = (line for text in texts for line in text.splitlines())
     for number, line in enumerate(lines):
         shown = " ".join(visible(line).split())
-        if _LABEL.fullmatch(shown) or not any(map(str.isalnum, shown)):
+        if not any(map(str.isalnum, shown)):
             continue
         for sentence in [shown] if len(shown) <= 2 * LONGEST else split_sentences(shown):
             yield Saying(position, number, "", sentence, earlier=True)

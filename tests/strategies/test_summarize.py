@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from itertools import pairwise
@@ -260,7 +262,7 @@ def test_a_group_leaves_with_one_story() -> None:
         {"id": "r", "role": "tool", "tool_call_id": "c1", "content": "Fog at pier 9 is 40 metres thick."},
     ]
     why = reasons(fit(chat, 600))
-    assert {"a", "r"} <= why.keys()
+    assert why["a"] == why["r"]
 
 
 def test_what_is_made_anew_each_turn_is_not_told() -> None:
@@ -309,6 +311,24 @@ def test_the_same_talk_gives_the_same_summary_and_a_longer_one_most_of_it() -> N
     assert lines[0] == told(fit(chat[: ends[0]], 1500))
     for before, after in pairwise(lines):
         assert len(set(before) & set(after)) >= 0.6 * len(before)
+
+
+def test_the_summary_is_the_same_in_every_process() -> None:
+    program = (
+        "from benchmarks.dialogues import joined_dialogues\n"
+        "from benchmarks.summaries import ours\n"
+        "print(*(ours(joined_dialogues(language).messages) for language in ('en', 'pt')))"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(CASES.parent), "PYTHONIOENCODING": "utf-8"},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(texts) == 1
 
 
 def test_the_last_group_is_shortened_where_the_setting_says_so() -> None:

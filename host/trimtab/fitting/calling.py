@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from trimtab.fitting.context import Context
 from trimtab.fitting.counting import Counter
-from trimtab.fitting.placing import labelled
 from trimtab_sdk.errors import (
     Origin,
     PluginBusyError,
@@ -23,6 +22,7 @@ from trimtab_sdk.errors import (
     ServiceUnavailableError,
 )
 from trimtab_sdk.groups import Group
+from trimtab_sdk.labels import labelled
 from trimtab_sdk.messages import EMPTY_META, Message, Notice, Part, Text, ToolResult, Unknown, plain_text
 from trimtab_sdk.protection import current_input
 from trimtab_sdk.request import Request

@@ -6,23 +6,15 @@ label of another plugin.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 
 from trimtab.fitting.context import Context
 from trimtab_sdk.groups import Group
+from trimtab_sdk.labels import labelled
 from trimtab_sdk.messages import Message, Text
 from trimtab_sdk.protection import current_input
 
 _HEAD = frozenset({"system", "developer", "character", "persona", "required"})
-_LOOKALIKE = re.compile(r"\[(?=\W*(?:end\W+of\W+)?(?:plugin|summary|trimtab)\b)", re.IGNORECASE)
-
-
-def labelled(text: str, *, plugin: str, summary: bool) -> str:
-    """Give a plugin's text between labels that name its origin; look-alikes of the labels inside are disarmed."""
-    what = "summary of earlier messages by plugin" if summary else "plugin"
-    body = _LOOKALIKE.sub("(", text)
-    return f"[{what} {plugin}]\n{body}\n[end of plugin {plugin}]"
 
 
 def insert_message(text: str, *, plugin: str, summary: bool, taken: Collection[str]) -> Message:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trimtab.api import afit, fit
     from trimtab.config import Config, Interceptor, Limits
     from trimtab.conversation import Conversation
+    from trimtab.conversion import Conversion, convert
     from trimtab.loading.registry import ContextStrategyRegistry
     from trimtab.report import Budget, Diagnostic, Entry, Fit, TokenizerInfo
 
@@ -26,6 +27,7 @@ _HOMES = {
     "Config": "trimtab.config",
     "Conversation": "trimtab.conversation",
     "ContextStrategyRegistry": "trimtab.loading.registry",
+    "Conversion": "trimtab.conversion",
     "Diagnostic": "trimtab.report",
     "Entry": "trimtab.report",
     "Fit": "trimtab.report",
@@ -33,6 +35,7 @@ _HOMES = {
     "Limits": "trimtab.config",
     "TokenizerInfo": "trimtab.report",
     "afit": "trimtab.api",
+    "convert": "trimtab.conversion",
     "fit": "trimtab.api",
 }
 
@@ -41,6 +44,7 @@ __all__ = [
     "Config",
     "ContextStrategyRegistry",
     "Conversation",
+    "Conversion",
     "Diagnostic",
     "Entry",
     "Fit",
@@ -48,6 +52,7 @@ __all__ = [
     "Limits",
     "TokenizerInfo",
     "afit",
+    "convert",
     "fit",
 ]
 

@@ -1,6 +1,7 @@
 """How a plugin's text is labelled for the model, and how the label is known again.
 
-The host writes the labels; a codec that reads a conversation back, and a strategy that merges summaries, read them.
+The host writes the labels. A codec that reads a conversation back, and a strategy that merges summaries, read
+them.
 """
 
 from __future__ import annotations

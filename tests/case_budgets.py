@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import trimtab
 from case_files import Json, Key, copy_of
-from case_setup import Setup, fit
+from case_formats import HEAD
+from case_setup import Setup, fit, key_of_entry
 
 PROTECTED_REASONS = frozenset(
     {"system", "developer", "character", "persona", "required", "pinned", "current-input", "open-step"}
@@ -20,8 +22,8 @@ _SWEEP = re.compile(rf"every value from (\S+) to (\S+) in steps of {STEP}")
 
 
 def recount(setup: Setup, messages: list[Json]) -> int:
-    """Give the product's own count of a request with just these messages."""
-    return _alone(setup, messages).tokens_after
+    """Give the product's own count of a request with just these messages, and no head."""
+    return _alone(replace(setup, head=None), messages).tokens_after
 
 
 def _alone(setup: Setup, messages: list[Json]) -> trimtab.Fit:
@@ -32,7 +34,7 @@ def _alone(setup: Setup, messages: list[Json]) -> trimtab.Fit:
 def protected_keys(setup: Setup) -> tuple[Key, ...]:
     """Give the keys of what the product protects, in order."""
     roomy = fit(replace(setup.without_plugins(), limit=ROOMY, reserve=0, excluded=()))
-    return tuple(setup.key_of(entry.index or 0) for entry in roomy.kept if entry.reason in PROTECTED_REASONS)
+    return tuple(key_of_entry(setup, entry) for entry in roomy.kept if entry.reason in PROTECTED_REASONS)
 
 
 def budgets(value: Json, setup: Setup) -> list[int]:
@@ -54,7 +56,8 @@ def tokens(value: Json, setup: Setup) -> int:
     if match is None:
         raise ValueError(f"no budget expression: {value!r}")
     names, shift = match.groups()
-    alone = _alone(setup, _named(names, setup))
+    keys = _named(names, setup)
+    alone = _alone(setup if HEAD in keys else replace(setup, head=None), setup.select(keys))
     return _with_margin(alone.tokens_after + int(shift or 0), alone.budget)
 
 
@@ -63,9 +66,9 @@ def _with_margin(wanted: int, budget: trimtab.Budget) -> int:
     return wanted + -(-wanted * budget.margin // budget.available)
 
 
-def _named(names: str, setup: Setup) -> list[Json]:
+def _named(names: str, setup: Setup) -> Sequence[Key]:
     if names == "all":
-        return setup.messages
+        return setup.keys
     if names == "protected":
-        return setup.select(protected_keys(setup))
-    return setup.select([setup.case.key(name) for name in names.split(",")])
+        return protected_keys(setup)
+    return [setup.case.key(name) for name in names.split(",")]

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from case_budgets import recount
 from case_counting import count_request
 from case_files import Json, Key, dump
-from case_runner import Run
+from case_run import Run
 from case_wire import empty_contents
 from trimtab import Fit
 from trimtab_sdk import TrimtabError

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import judge
-from case_files import Json
+from case_views import View
 
 PER_MESSAGE = 3
 PRIMING = 3
@@ -24,13 +23,10 @@ class Count:
     exact: bool
 
 
-def count_request(messages: Sequence[Json], profile: str) -> Count:
-    """Count a request in the shape `neutral` or `openai-chat`. What has no published price counts as 0."""
-    tokens = PRIMING
-    for message in messages:
-        texts = [message["role"], *_texts(message)]
-        tokens += PER_MESSAGE + sum(count_text(text, profile) for text in texts) + _name_cost(message, profile)
-    return Count(tokens, exact=all(_is_priced(message) for message in messages))
+def count_request(views: Sequence[View], profile: str) -> Count:
+    """Count a request of the messages with these views. What has no published price counts as 0."""
+    tokens = PRIMING + sum(_message_tokens(view, profile) for view in views)
+    return Count(tokens, exact=all(view.is_priced for view in views))
 
 
 def count_text(text: str, profile: str = "o200k_base") -> int:
@@ -38,46 +34,7 @@ def count_text(text: str, profile: str = "o200k_base") -> int:
     return judge.tokens(text, profile)
 
 
-def _name_cost(message: Json, profile: str) -> int:
-    name = message.get("name")
-    return count_text(name, profile) + 1 if name else 0
-
-
-def _texts(message: Json) -> Iterator[str]:
-    yield from _content_texts(message.get("content"))
-    for key in ("refusal", "reasoning", "reasoning_content"):
-        if message.get(key):
-            yield message[key]
-    for block in message.get("blocks") or ():
-        yield block.get("thinking", "")
-    for call in message.get("tool_calls") or ():
-        yield from _call_texts(call.get("function", call))
-    if message.get("function_call"):
-        yield from _call_texts(message["function_call"])
-
-
-def _content_texts(content: Json) -> Iterator[str]:
-    if isinstance(content, str):
-        yield content
-        return
-    for part in content or ():
-        if isinstance(part, str):
-            yield part
-        elif "text" in part:
-            yield part["text"]
-
-
-def _call_texts(call: Json) -> Iterator[str]:
-    yield call["name"]
-    arguments = call.get("arguments")
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-    yield arguments
-
-
-def _is_priced(message: Json) -> bool:
-    content = message.get("content")
-    parts = content if isinstance(content, list) else ()
-    signed = any(block.get("signature") for block in message.get("blocks") or ())
-    texts_only = all(isinstance(part, str) or part["type"] == "text" for part in parts)
-    return texts_only and not signed and message["role"] != "function"
+def _message_tokens(view: View, profile: str) -> int:
+    calls = [text for call in view.calls for text in (call.name, call.arguments)]
+    name = count_text(view.name, profile) + 1 if view.name else 0
+    return PER_MESSAGE + name + sum(count_text(text, profile) for text in (view.role, *view.texts, *calls))

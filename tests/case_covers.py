@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from case_files import PRODUCT, STRATEGIES
-from case_runner import Run
+from case_run import Run
 
 FactCheck: TypeAlias = Callable[[Sequence[Run]], None]
 

@@ -12,7 +12,7 @@ from case_counting import count_request, count_text
 from case_covers import Always, Cover, Waits, by
 from case_files import Json, dump
 from case_plugins import drop_oldest, strategy, watcher
-from case_runner import Run
+from case_run import Run
 from case_setup import fit
 from trimtab import Fit
 from trimtab_sdk import MARKER, TokenBudgetExceededError, TrimtabError, plain_text

@@ -10,7 +10,7 @@ from case_covers import Cover, FactCheck
 from case_facts_copied import error_of
 from case_files import Key, dump
 from case_plugins import SECRET
-from case_runner import Run
+from case_run import Run
 from trimtab_sdk import MARKER, InvalidRequestError, TokenBudgetExceededError
 
 

@@ -9,17 +9,31 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from case_formats import HEAD, WIRES
+
 Json: TypeAlias = Any
 """A JSON value out of a case file."""
 Key: TypeAlias = str | int
-"""How a case names a message: by id in `neutral`, by place in the wire formats."""
+"""How a case names a message: by id in `neutral`, by place in the wire formats, the text of the head as HEAD."""
 
 FOLDER = Path(__file__).parent / "cases"
-PRODUCT = frozenset({"fit", "plugins", "codec:neutral", "codec:chat-completions"})
-STRATEGIES = frozenset({"truncate", "manual"})
-CODEC_OF = {"neutral": "neutral", "openai-chat": "chat-completions"}
+PRODUCT = frozenset({"fit", "plugins", *(f"codec:{wire.codec}" for wire in WIRES.values())})
+STRATEGIES = frozenset({"truncate", "summarize", "vector-recall", "manual"})
 KNOWN_KEYS = frozenset(
-    {"id", "title", "area", "format", "needs", "messages", "messages_b", "tools", "settings", "expect"}
+    {
+        "id",
+        "title",
+        "area",
+        "format",
+        "needs",
+        "messages",
+        "messages_b",
+        "append",
+        "tools",
+        "settings",
+        "expect",
+        *(wire.head_key for wire in WIRES.values() if wire.head_key),
+    }
 )
 """The keys that the runner understands; a case with any other would be run only in part."""
 
@@ -45,6 +59,15 @@ class Case:
         return list(self.data["messages"])
 
     @property
+    def append(self) -> list[Json]:
+        return list(self.data.get("append", ()))
+
+    @property
+    def head(self) -> Json:
+        """The system text of the head, None when there is none."""
+        return self.data.get(WIRES[self.format].head_key)
+
+    @property
     def settings(self) -> Mapping[str, Json]:
         return dict(self.data["settings"])
 
@@ -62,7 +85,7 @@ class Case:
 
     def key(self, name: Json) -> Key:
         """Give a name used in the file as a key: in the wire formats a place, also where JSON made it a text."""
-        return str(name) if self.format == "neutral" else int(name)
+        return str(name) if self.format == "neutral" or name == HEAD else int(name)
 
     def with_data(self, **changes: Json) -> Case:
         """Give the case with some of its keys replaced."""
@@ -99,8 +122,6 @@ def missing(case: Case) -> tuple[str, ...]:
     strategy = case.settings["strategy"]
     if strategy not in STRATEGIES and "plugins" not in case.needs:
         lacking.append(f"strategy:{strategy}")
-    if "fit" in case.needs and "steps" in case.expect:
-        lacking.append("conversation")
     return tuple(lacking)
 
 

@@ -1,27 +1,25 @@
-"""Which messages of a case belong together, read straight off the raw messages."""
+"""Which messages of a case belong together, read off the views of the raw messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from case_files import Json
-
-_ID_SPELLINGS = ("tool_call_id", "toolCallId", "callId", "call_id")
+from case_views import View
 
 
-def groups_of(messages: Sequence[Json]) -> list[list[int]]:
+def groups_of(views: Sequence[View]) -> list[list[int]]:
     """Split messages into groups of places, ordered by first member.
 
     A result belongs to the nearest earlier message with an open call of its id, an approval to its call, and an
     assistant message that only thinks to the assistant message right behind it.
     """
-    owner = list(range(len(messages)))
-    open_calls = [_call_ids(message) for message in messages]
-    for at, message in enumerate(messages):
-        for root in (*_call_of(message, at, open_calls), *_asked_in(message, at, messages)):
+    owner = list(range(len(views)))
+    open_calls = [[call.id for call in view.calls] for view in views]
+    for at, view in enumerate(views):
+        for root in (*_calls_of(view, at, open_calls), *_asked_in(view, at, views)):
             _join(owner, root, at)
-    for at, message in enumerate(messages[1:], 1):
-        if message["role"] == "assistant" and _only_thinks(messages[at - 1]):
+    for at, view in enumerate(views[1:], 1):
+        if view.role == "assistant" and views[at - 1].only_thinks:
             _join(owner, at - 1, at)
     groups: dict[int, list[int]] = {}
     for at, root in enumerate(owner):
@@ -34,50 +32,22 @@ def _join(owner: list[int], one: int, other: int) -> None:
     owner[:] = [first if root == second else root for root in owner]
 
 
-def _only_thinks(message: Json) -> bool:
-    says = message.get("content") or message.get("tool_calls") or message.get("function_call")
-    return message["role"] == "assistant" and not says and bool(message.get("reasoning") or message.get("blocks"))
+def _calls_of(view: View, at: int, open_calls: list[list[str]]) -> Iterator[int]:
+    for wanted in view.answers:
+        for earlier in reversed(range(at)):
+            if wanted in open_calls[earlier]:
+                open_calls[earlier].remove(wanted)
+                yield earlier
+                break
 
 
-def _call_ids(message: Json) -> list[str]:
-    ids = [call["id"] for call in message.get("tool_calls") or ()]
-    if message.get("function_call"):
-        ids.append(_legacy_id(message["function_call"]["name"]))
-    return ids
-
-
-def _legacy_id(name: str) -> str:
-    return f"function:{name}"
-
-
-def _result_id(message: Json) -> str | None:
-    if message["role"] == "function":
-        return _legacy_id(message["name"])
-    if message["role"] != "tool":
-        return None
-    return next((message[key] for key in _ID_SPELLINGS if key in message), None)
-
-
-def _call_of(message: Json, at: int, open_calls: list[list[str]]) -> Iterator[int]:
-    wanted = _result_id(message)
-    for earlier in reversed(range(at)):
-        if wanted in open_calls[earlier]:
-            open_calls[earlier].remove(wanted)
-            yield earlier
-            return
-
-
-def _asked_in(message: Json, at: int, messages: Sequence[Json]) -> Iterator[int]:
+def _asked_in(view: View, at: int, views: Sequence[View]) -> Iterator[int]:
     """The messages that approvals in this one speak of: the nearest with the call, the nearest that asked."""
-    for request in message.get("approval_requests") or ():
-        yield from _nearest(at, [request["tool_call_id"] in _call_ids(one) for one in messages])
-    for response in message.get("approval_responses") or ():
-        yield from _nearest(at, [response["approval_id"] in _approval_ids(one) for one in messages])
+    for _, wanted in view.asks:
+        yield from _nearest(at, [wanted in [call.id for call in one.calls] for one in views])
+    for approval in view.approves:
+        yield from _nearest(at, [approval in [asked for asked, _ in one.asks] for one in views])
 
 
 def _nearest(at: int, holds: Sequence[bool]) -> Iterator[int]:
     yield from [place for place in range(at + 1) if holds[place]][-1:]
-
-
-def _approval_ids(message: Json) -> list[str]:
-    return [request["approval_id"] for request in message.get("approval_requests") or ()]

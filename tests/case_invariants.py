@@ -9,7 +9,7 @@ from case_budgets import PROTECTED_REASONS
 from case_checks import CHECKS
 from case_counting import count_request
 from case_groups import groups_of
-from case_runner import Run
+from case_run import Run
 from case_wire import chat_faults
 
 LEAVING_REASONS = frozenset(

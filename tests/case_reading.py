@@ -8,13 +8,11 @@ from typing import Any
 
 from case_budgets import ROOMY, tokens
 from case_files import Case, Json
+from case_formats import MODELS
 from case_plugins import INTERCEPTORS, STRATEGY_PLUGINS, inserter, interceptor, strategy
 from case_setup import Registered, Setup
 from factories import Interceptor
 
-MODEL = "gpt-4o"
-
-_PLACEHOLDERS = frozenset({"any", "any-chat-model"})
 _SETTINGS_READ = frozenset(
     {
         "budget",
@@ -28,6 +26,7 @@ _SETTINGS_READ = frozenset(
         "response_format",
         "may_redact_protected",
         "seconds",
+        "target",
     }
 )
 
@@ -42,8 +41,9 @@ def setup_of(case: Case) -> Setup:
     setup = Setup(
         case=case,
         messages=case.messages,
-        model=MODEL if settings["model"] in _PLACEHOLDERS else settings["model"],
+        model=MODELS.get(settings["model"], settings["model"]),
         limit=ROOMY,
+        head=case.head,
         strategy=settings["strategy"],
         pins=tuple(case.key(name) for name in settings.get("pins", ())),
         excluded=tuple(case.key(name) for name in settings.get("excluded", ())),
@@ -53,6 +53,7 @@ def setup_of(case: Case) -> Setup:
         body=settings.get("body"),
         plugins=plugins,
         config=_config(settings, plugins),
+        target=settings.get("target"),
     )
     return _with_budget(setup, settings["budget"])
 

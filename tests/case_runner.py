@@ -1,109 +1,49 @@
-"""Running a case: every variant it asks for, each one fit, with what came of it."""
+"""Running a case: every variant it asks for, each one fit or one conversation."""
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import time
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
-from unittest import mock
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from case_budgets import budgets, tokens
-from case_files import Case, Json, Key, copy_of, dump
+from case_files import Case, Json
 from case_plugins import COUNTERS, FAULTY, Counter, strategy
 from case_reading import setup_of
-from case_setup import Setup, fit
-from trimtab import Fit
-from trimtab.report import Entry
-from trimtab_sdk import TrimtabError
+from case_run import Run, run_fit
+from case_setup import Setup
+from case_steps import run_steps
+from case_targets import in_format
 
-VARIANTS = ("for_each_budget", "for_each_counter", "for_each_plugin", "for_each_strategy", "runs")
+VARIANTS = (
+    "for_each_budget",
+    "for_each_counter",
+    "for_each_plugin",
+    "for_each_strategy",
+    "runs",
+    "steps",
+    "targets",
+)
 """The fields of `expect` that say what to run; all others say what to check."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """One fit of a case, and what is expected of it. `before` is a dump of the input as it was."""
-
-    label: str
-    setup: Setup
-    expect: Mapping[str, Json]
-    result: Fit | TrimtabError
-    before: str
-    seconds: float
-    connections: int
-
-    @property
-    def fit(self) -> Fit:
-        """The fit; an assertion fails when the run ended in an error."""
-        assert isinstance(self.result, Fit), f"{self.label}: {self.result!r}"
-        return self.result
-
-    @property
-    def error(self) -> TrimtabError:
-        """The error; an assertion fails when the run went well."""
-        assert isinstance(self.result, TrimtabError), f"{self.label}: no error came"
-        return self.result
-
-    @property
-    def has_extras(self) -> bool:
-        """Whether the request holds more than messages: tools or a response format."""
-        body = self.setup.body or {}
-        return any((self.setup.tools, self.setup.response_format, body.get("tools"), body.get("response_format")))
-
-    @property
-    def case(self) -> Case:
-        return self.setup.case
-
-    @property
-    def messages(self) -> list[Json]:
-        """The messages as they would be sent."""
-        return list(self.fit.messages)
-
-    def keys(self, entries: Sequence[Entry]) -> list[Key]:
-        """Give the keys of report entries; an inserted text has its id."""
-        return [entry.id if entry.index is None else self.setup.key_of(entry.index) for entry in entries]
-
-    def entry(self, key: Key) -> Entry:
-        """Give the report entry of an input message."""
-        fit = self.fit
-        found = [e for e in (*fit.kept, *fit.excluded, *fit.truncated) if e.index == self.setup.place_of(key)]
-        assert len(found) == 1, f"{self.label}: {key} has {len(found)} entries"
-        return found[0]
-
-    def given(self, key: Key) -> Json:
-        """Give an input message."""
-        return self.setup.messages[self.setup.place_of(key)]
-
-    def sent(self) -> list[Key | None]:
-        """Give the key of each message that is sent; None for one that equals no kept input message."""
-        if self.case.format == "neutral":
-            return [message["id"] for message in self.messages]
-        waiting: dict[str, deque[Key]] = {}
-        for key in self.keys(self.fit.kept):
-            waiting.setdefault(dump(self.given(key)), deque()).append(key)
-        found = (waiting.get(dump(message)) for message in self.messages)
-        return [keys.popleft() if keys else None for keys in found]
-
-    def named(self, code: str) -> set[str]:
-        """Give the ids that the diagnostics with a code name."""
-        return {name for diagnostic in self.fit.diagnostics if diagnostic.code == code for name in diagnostic.ids}
-
-    def blamed(self) -> set[tuple[str, str]]:
-        """Give the plugins that the diagnostics name, each with the code."""
-        return {(one.plugin, one.code) for one in self.fit.diagnostics if one.plugin}
-
-    def again(self, **changes: Any) -> Fit:
-        """Fit once more with something changed."""
-        return fit(replace(self.setup, **changes))
-
-
 def run_case(case: Case) -> list[Run]:
-    """Run a case in every variant it asks for."""
-    return [_run(setup, label, expect) for label, setup, expect in _variants(case)]
+    """Run a case in every variant it asks for, and in each of the formats it names as targets."""
+    return list(_runs(case))
+
+
+def _runs(case: Case) -> Iterator[Run]:
+    steps = case.expect.get("steps")
+    for codec in case.expect.get("targets", ()):
+        target, origin = in_format(case, codec)
+        for label, setup, expect in _variants(target):
+            yield run_fit(setup, f"{codec} {label}", expect, origin)
+    if "targets" in case.expect:
+        return
+    for label, setup, expect in _variants(case):
+        if steps is None:
+            yield run_fit(setup, label, expect)
+        else:
+            yield from run_steps(setup, label, expect, steps)
 
 
 def _variants(case: Case) -> Iterator[tuple[str, Setup, Mapping[str, Json]]]:
@@ -152,31 +92,3 @@ def _without(mapping: Mapping[str, Json], key: str) -> dict[str, Json]:
     return {name: value for name, value in mapping.items() if name != key}
 
 
-def _run(setup: Setup, label: str, expect: Mapping[str, Json]) -> Run:
-    setup = replace(setup, messages=copy_of(setup.messages))
-    before = dump(setup.messages)
-    with _no_network() as connections:
-        started = time.perf_counter()
-        result = _result(setup)
-        seconds = time.perf_counter() - started
-    return Run(f"{setup.case.file} [{label}]", setup, expect, result, before, seconds, len(connections))
-
-
-def _result(setup: Setup) -> Fit | TrimtabError:
-    try:
-        return fit(setup)
-    except TrimtabError as error:
-        return error
-
-
-@contextlib.contextmanager
-def _no_network() -> Iterator[list[object]]:
-    """Refuse and count every connection."""
-    attempts: list[object] = []
-
-    def refuse(self: socket.socket, address: object) -> None:
-        attempts.append(address)
-        raise OSError(f"no connection is made while cases run, not to {address!r} either")
-
-    with mock.patch.multiple(socket.socket, connect=refuse, connect_ex=refuse):
-        yield attempts

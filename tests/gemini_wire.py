@@ -56,26 +56,34 @@ def _empty_contents(contents: list[Json]) -> Iterator[str]:
 
 def _call_turns(contents: list[Json]) -> Iterator[str]:
     for at, content in enumerate(contents):
-        asked, answered = _names(content, _ASKED), _names(content, _ANSWERED)
+        asked, answered = _inner(content, _ASKED), _inner(content, _ANSWERED)
         if asked and (not at or contents[at - 1]["role"] == "model"):
             yield f"{at}: a turn of calls that follows no user turn and no responses"
-        before = _names(contents[at - 1], _ASKED) if at else Counter()
-        if answered != before:
-            yield f"{at}: responses {dict(answered)} to the calls {dict(before)}"
-    if contents and _names(contents[-1], _ASKED):
+        before = _inner(contents[at - 1], _ASKED) if at else []
+        if len(answered) != len(before) or not _may_match(before, answered):
+            yield f"{at}: responses {answered} to the calls {before}"
+    if contents and _inner(contents[-1], _ASKED):
         yield "the last turn has calls without responses"
 
 
-def _names(content: Json, keys: tuple[str, ...]) -> Counter[tuple[str, str]]:
-    found = [part[key] for part in content.get("parts") or () for key in keys if part.get(key)]
-    return Counter((inner["name"], str(inner.get("id", ""))) for inner in found)
+def _may_match(calls: list[Json], responses: list[Json]) -> bool:
+    """Where all have ids these decide, where none has the names do; between the two nothing is published."""
+    both = [*calls, *responses]
+    key = "id" if all(one.get("id") for one in both) else "name"
+    if key == "name" and any(one.get("id") for one in both):
+        return True
+    return Counter(one[key] for one in calls) == Counter(one[key] for one in responses)
+
+
+def _inner(content: Json, keys: tuple[str, ...]) -> list[Json]:
+    return [part[key] for part in content.get("parts") or () for key in keys if part.get(key)]
 
 
 def _content_rows(contents: list[Json]) -> Iterator[str]:
     """User contents in a row are written as one; responses stand in a content of their own."""
     for at in range(1, len(contents)):
         both = contents[at - 1 : at + 1]
-        if all(one.get("role", "user") == "user" for one in both) and not _names(both[0], _ANSWERED):
+        if all(one.get("role", "user") == "user" for one in both) and not _inner(both[0], _ANSWERED):
             yield f"{at}: a second user content in a row"
 
 

@@ -1,3 +1,4 @@
+import trimtab
 from trimtab.formats import SAMPLE_EDGE, sample_of
 
 
@@ -16,3 +17,15 @@ def test_of_a_long_list_both_ends_and_a_spread_between_are_shown_in_order() -> N
     assert sample[:SAMPLE_EDGE] == items[:SAMPLE_EDGE]
     assert sample[-SAMPLE_EDGE:] == items[-SAMPLE_EDGE:]
     assert len(sample) > 3.9 * SAMPLE_EDGE
+
+
+def test_an_ambiguous_list_is_read_by_the_codec_of_the_models_provider() -> None:
+    chat = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    formats = {
+        model: trimtab.fit(chat, model=model).format for model in ("gpt-4o", "claude-opus-5", "deepseek-flash")
+    }
+    assert formats == {
+        "gpt-4o": "chat-completions",
+        "claude-opus-5": "anthropic-messages",
+        "deepseek-flash": "chat-completions",
+    }

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 DEFAULT_FORMAT = "chat-completions"
 SAMPLE_EDGE = 200
 PROVIDER_FORMATS = {
-    "openai": "openai-responses",
-    "chatgpt": "openai-responses",
     "anthropic": "anthropic-messages",
-    "gemini": "gemini-interactions",
     "deepseek": "chat-completions",
+    "gemini": "gemini-interactions",
 }
+"""Who reads a list that several formats could be. For OpenAI that is chat-completions: what is written into a
+plain list of roles and texts in that format is right in a list of Responses items too, and not the reverse."""
 
 
 def find_codec(

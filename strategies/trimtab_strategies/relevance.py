@@ -26,7 +26,7 @@ _LENGTH = 0.4
 _UNSEEN_TEXTS = 10
 _CHARACTER = 0.3
 _PAIR = 0.5
-_HIRAGANA_PAIR = 0.15
+_HIRAGANA_PAIR = 0.08
 _KANA = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
 

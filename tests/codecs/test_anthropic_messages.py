@@ -15,6 +15,7 @@ from factories import calls, message, result
 from judge import tokens
 from trimtab_plugins.codecs.anthropic_messages import AnthropicMessages
 from trimtab_sdk import (
+    Aspect,
     Audio,
     Compaction,
     Cost,
@@ -38,7 +39,9 @@ CODEC = AnthropicMessages()
 FILES = sorted((Path(__file__).parent / "anthropic_files").glob("*.json"))
 Wire = dict[str, Any]
 FRAMING = CODEC.framing("o200k_base")
-APPROXIMATE = frozenset({"framing"})
+APPROXIMATE: frozenset[Aspect] = frozenset({"framing"})
+PARTS: frozenset[Aspect] = frozenset({"framing", "parts"})
+IMAGES: frozenset[Aspect] = frozenset({"framing", "images"})
 BARE = 3 + len("user")
 
 
@@ -231,6 +234,23 @@ def test_a_changed_text_keeps_the_other_keys_of_its_block_and_all_other_blocks()
     sent = CODEC.encode([changed], decoded.originals).messages[0]
     assert sent["content"][0]["content"][0] == text("Two.")
     assert sent["content"][0]["content"][1:] == body["messages"][4]["content"][0]["content"][1:]
+
+
+def test_messages_are_added_and_replaced_while_the_system_text_stays() -> None:
+    body = body_in("tools-and-thinking")
+    decoded = CODEC.decode(body)
+    asked = say("assistant", [{"type": "tool_use", "id": "toolu_02", "name": "ring_bell", "input": {}}])
+    more = [asked, say("user", [{"type": "tool_result", "tool_use_id": "toolu_02", "content": "rung"}])]
+    longer = CODEC.splice(decoded, 9, 9, more)
+    assert [one.role for one in longer.messages[-3:]] == ["user", "assistant", "tool"]
+    assert longer.messages[-3].source == "history"
+    assert longer.messages[-1].id == "m10"
+    request = CODEC.encode(longer.messages, longer.originals).request or {}
+    assert request == {**body, "messages": [*body["messages"], *more]}
+    other = CODEC.splice(longer, 0, 1, [say("user", "Is it calm?")], ids=["m0"])
+    assert other.messages[0] is decoded.messages[0]
+    assert other.messages[1].parts == (Text("Is it calm?"),)
+    assert other.leading == 1
 
 
 def test_thinking_can_leave_while_its_answer_stays() -> None:
@@ -461,18 +481,18 @@ def test_a_message_costs_three_tokens_its_role_and_its_texts() -> None:
 
 def test_thinking_costs_its_text_and_what_is_encrypted_a_token_for_four_characters() -> None:
     assert cost(Reasoning("abc", "x" * 400)) == Cost(3, APPROXIMATE)
-    assert cost(Reasoning(opaque="x" * 401)) == Cost(101, APPROXIMATE | {"parts"})
+    assert cost(Reasoning(opaque="x" * 401)) == Cost(101, PARTS)
 
 
 def test_calls_cost_their_name_and_their_input_and_results_their_content() -> None:
     assert cost(ToolCall("id", "look", '{"a":1}')) == Cost(11, APPROXIMATE)
     assert cost(ToolResult("id", "found")) == Cost(5, APPROXIMATE)
     pictured = cost(ToolResult("id", (Text("see"), Image(url="https://example.org/x"))))
-    assert pictured == Cost(1503, APPROXIMATE | {"images"})
+    assert pictured == Cost(1503, IMAGES)
 
 
 def test_blocks_that_are_no_parts_cost_their_texts_and_their_data() -> None:
-    assert cost(Unknown({"type": "x", "text": "abc", "n": 5})) == Cost(13, APPROXIMATE | {"parts"})
+    assert cost(Unknown({"type": "x", "text": "abc", "n": 5})) == Cost(13, PARTS)
     hidden = {"encrypted_content": "x" * 400}
     assert cost(Unknown({"list": [hidden, hidden]})).tokens == 4 + 2 * (len("encrypted_content") + 100)
     data = "A" * 80_000

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from trimtab_plugins.codecs.chat_completions import ChatCompletions
 from trimtab_sdk import (
+    Adapted,
     ApprovalResponse,
     Audio,
     Compaction,
@@ -346,7 +348,7 @@ def test_whatever_another_codec_reads_can_be_written(message: Message, written: 
     assert CODEC.encode([message]).messages == written
 
 
-def test_results_in_one_message_go_behind_their_calls_and_words_behind_the_results() -> None:
+def test_results_in_one_message_go_behind_their_calls_and_words_behind_them() -> None:
     messages = [
         Message("a", "assistant", (ToolCall("c", "look", "{}"),)),
         Message("b", "assistant", (ToolCall("d", "look", "{}"),)),
@@ -355,12 +357,37 @@ def test_results_in_one_message_go_behind_their_calls_and_words_behind_the_resul
     adapted = CODEC.adapt(messages, None, protected=())
     assert (adapted.left_out, adapted.repairs) == ({}, ())
     assert CODEC.encode(adapted.messages).messages == [
-        asks(call("c")),
-        answers("c", "one"),
-        asks(call("d")),
+        asks(call("c"), call("d")),
         answers("d", "two"),
+        answers("c", "one"),
         say("user", "here"),
     ]
+
+
+def test_an_answer_that_another_wire_split_into_items_is_one_message() -> None:
+    messages = [
+        Message("t", "assistant", (Text("first"),)),
+        Message("a", "assistant", (Text("let me see"),)),
+        Message("b", "assistant", (ToolCall("c", "look", "{}"),)),
+        Message("d", "assistant", (ToolCall("d", "look", "{}"),)),
+        Message("q", "tool", (ToolResult("d", "two"),)),
+        Message("r", "tool", (ToolResult("c", "one"),)),
+        Message("e", "assistant", (Text("so"),)),
+    ]
+    assert CODEC.adapt(messages, None, protected=()) == Adapted(tuple(messages))
+    assert CODEC.encode(messages).messages == [
+        say("assistant", "first"),
+        asks(call("c"), call("d"), content="let me see"),
+        answers("d", "two"),
+        answers("c", "one"),
+        say("assistant", "so"),
+    ]
+
+
+def test_answers_that_this_codec_read_are_never_joined() -> None:
+    chat = [say("assistant", "a"), asks(call("c")), answers("c"), say("assistant", "b")]
+    decoded = CODEC.decode(chat)
+    assert write_again(decoded) == chat
 
 
 def test_a_call_and_its_result_in_one_answer_become_three_messages() -> None:
@@ -540,7 +567,7 @@ def test_writing_from_scratch_keeps_every_text_and_call(chat: list[Wire]) -> Non
     decoded = CODEC.decode(chat)
     plain = [message for message in decoded.messages if message.role != "tool" or _is_text_only(message)]
     again = CODEC.decode(CODEC.encode(plain).messages)
-    assert [_words(message) for message in again.messages] == [_words(message) for message in plain]
+    assert _words(again.messages) == _words(plain)
 
 
 def _is_text_only(message: Message) -> bool:
@@ -551,9 +578,9 @@ def _is_text_only(message: Message) -> bool:
     )
 
 
-def _words(message: Message) -> tuple[list[str], list[ToolCall]]:
-    texts = [text for _, text in texts_of(message) if text]
-    return texts, [part for part in message.parts if isinstance(part, ToolCall)]
+def _words(messages: Sequence[Message]) -> tuple[list[str], list[ToolCall]]:
+    texts = [text for message in messages for _, text in texts_of(message) if text]
+    return texts, [part for message in messages for part in message.parts if isinstance(part, ToolCall)]
 
 
 KEYS = st.sampled_from(

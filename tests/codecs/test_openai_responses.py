@@ -361,6 +361,7 @@ def test_meta_is_handed_on_and_unknown_keys_are_named() -> None:
         ({"input": ["a"]}, "input[0]"),
         ({"input": [{}]}, "input[0].type"),
         ([{"type": 3}], "messages[0].type"),
+        ([{"id": "x", "beam": 3}], "messages[0].type"),
         ([say("narrator", "a")], "messages[0].role"),
         ([say("tool", "a")], "messages[0].role"),
         ([say("user", 7)], "messages[0].content"),

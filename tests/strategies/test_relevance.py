@@ -78,6 +78,15 @@ def test_a_word_that_every_text_holds_weighs_less_than_a_rare_one() -> None:
     assert 0 < common < rare
 
 
+def test_in_a_book_of_two_a_word_that_both_hold_still_says_something() -> None:
+    assert min(scores("ferry", ["The ferry leaves at nine.", "The ferry has two decks."])) > 0.3
+
+
+def test_a_character_in_common_by_chance_is_no_match() -> None:
+    assert scores("渡轮什么时候开走", ["面包店早上六点开门"])[0] < 0.25
+    assert scores("いつになったら", ["あなたは島になった"])[0] < 0.2
+
+
 def test_a_single_character_weighs_less_than_a_word_of_two() -> None:
     assert 0 < scores("猫", ["我的猫睡着了"])[0] < scores("猫咪", ["我的猫咪睡了"])[0]
 

@@ -157,6 +157,13 @@ def test_a_relevance_that_somebody_measured_counts_when_it_is_higher() -> None:
     assert (kept(result)["tobin"], kept(result)["bakery"]) == ("relevant", "relevant")
 
 
+def test_of_entries_the_least_relevant_leave_first_on_both_sides_of_the_threshold() -> None:
+    measured = {"a": 0.15, "b": 0.05, "c": 0.9, "d": 0.1, "e": 0.5}
+    messages = [lore(name, BAKERY, relevance=relevance) for name, relevance in measured.items()]
+    edit = dropped([*messages, message("m", "assistant"), message("u", text=QUESTION)], 0)
+    assert list(edit.drop) == ["b", "d", "a", "m", "e", "c"]
+
+
 def test_entries_of_one_relevance_leave_by_age() -> None:
     messages = [*(lore(f"l{at}", BAKERY) for at in range(4)), message("u", text=QUESTION)]
     whole = ask(messages, 0).total

@@ -14,6 +14,7 @@ from trimtab.cli.tables import print_table
 from trimtab.cli.window import PROTECTED, segments
 from trimtab.cli.words import first_words
 from trimtab.report import Entry, Fit
+from trimtab_sdk import labelled
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,13 +70,10 @@ def inserted_texts(fit: Fit, plugin: str, messages: Sequence[object]) -> list[st
 
     What is one of `messages`, the input, is not searched: a text in there only looks like one.
     """
-    name = re.escape(plugin)
-    labelled = re.compile(
-        rf"\[(?:summary of earlier messages by )?plugin {name}]\n(.*?)\n\[end of plugin {name}]", re.S
-    )
     known = {id(message) for message in messages}
     sent = fit.messages if fit.request is None else fit.request
-    return [text for string in _strings(sent, known) for text in labelled.findall(string)]
+    pattern = _labelled_by(plugin)
+    return [text for string in _strings(sent, known) for text in pattern.findall(string)]
 
 
 class _Report:
@@ -256,6 +254,12 @@ def _blocks(columns: Sequence[list[str]], width: int) -> Iterator[list[list[str]
         block.append(column)
         used += needed
     yield block
+
+
+def _labelled_by(plugin: str) -> re.Pattern[str]:
+    frames = (labelled("\0", plugin=plugin, summary=summary).split("\0") for summary in (True, False))
+    heads, tails = zip(*([re.escape(edge) for edge in frame] for frame in frames), strict=True)
+    return re.compile(f"(?:{'|'.join(heads)})(.*?)(?:{'|'.join(tails)})", re.DOTALL)
 
 
 def _strings(value: object, known: set[int]) -> Iterator[str]:

@@ -95,7 +95,7 @@ def fit_command(
     conversation = read_conversation(file)
     tools = None if tools_file is None else _read_tools(tools_file)
     try:
-        registry = _registry(conversation.data, to, format_, model)
+        registry = _registry(conversation, to, format_)
         with _progress() as on_progress:
             fit_with = partial(
                 fit,
@@ -136,9 +136,7 @@ def _model(named: str | None, conversation: Conversation) -> str:
     return model
 
 
-def _registry(
-    data: object, to: str | None, format_: str | None, model: str | None
-) -> ContextStrategyRegistry | None:
+def _registry(conversation: Conversation, to: str | None, format_: str | None) -> ContextStrategyRegistry | None:
     """Give the registry for a fit that ends in another format, None for one that does not."""
     if to is None:
         return None
@@ -146,7 +144,7 @@ def _registry(
     from trimtab.loading.registry import ContextStrategyRegistry
 
     registry = ContextStrategyRegistry()
-    codec = translator(data, to=to, format=format_, model=model or "")
+    codec = translator(conversation.data, to=to, format=format_, model=conversation.model or "")
     registry.register_codec(codec.name, codec, replace=True)
     return registry
 

@@ -11,6 +11,7 @@ from trimtab_plugins.codecs.anthropic_messages_packing import encode_conversatio
 from trimtab_plugins.codecs.anthropic_messages_reading import read_conversation
 from trimtab_plugins.codecs.anthropic_messages_recognition import recognize_anthropic_messages
 from trimtab_plugins.codecs.anthropic_messages_rules import adapt_conversation
+from trimtab_plugins.codecs.splicing import splice_decoded
 from trimtab_sdk import Adapted, Decoded, Encoded, Framing, Message, Originals, Recognition
 
 
@@ -44,6 +45,12 @@ class AnthropicMessages:
             uncounted=tuple(sorted(conversation.uncounted)),
             leading=0 if conversation.head is None else 1,
         )
+
+    def splice(
+        self, decoded: Decoded, start: int, stop: int, items: Sequence[object], *, ids: Sequence[str] = ()
+    ) -> Decoded:
+        """Give the conversation with some messages replaced by `items`; the system text stays."""
+        return splice_decoded(self.decode, decoded, start, stop, items, ids)
 
     def adapt(self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]) -> Adapted:
         """Leave out what the wire refuses, put the results of a step together behind its calls, and say so."""

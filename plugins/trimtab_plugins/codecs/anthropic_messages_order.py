@@ -81,8 +81,9 @@ def _move_messages(work: Work) -> None:
     messages = work.messages
     homes: dict[int, _Answer] = {}
     for (at, _), answer in _answer_of(messages).items():
-        if holds_only_results(messages[at]) and (at not in homes or homes[at].last_call < answer.last_call):
+        if at not in homes or homes[at].last_call < answer.last_call:
             homes[at] = answer
+    homes = {at: answer for at, answer in homes.items() if holds_only_results(messages[at])}
     for at in sorted(homes):
         homes[at].results.append(at)
     away: dict[int, _Answer] = {}

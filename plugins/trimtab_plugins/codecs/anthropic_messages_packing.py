@@ -14,8 +14,9 @@ from trimtab_plugins.codecs.anthropic_messages_kept import (
     holds_calls,
     holds_only_results,
     holds_results,
-    is_aside_text,
     is_head,
+    is_listed_system,
+    is_system,
     only_thinks,
 )
 from trimtab_plugins.codecs.anthropic_messages_writing import (
@@ -35,14 +36,16 @@ def encode_conversation(messages: Sequence[Message], kept: AnthropicKept) -> Enc
     asides: list[object] = []
     packs: list[_Pack] = []
     for message in messages:
-        if is_head(message, kept):
-            heads.append(message)
-        elif is_aside_text(message, kept):
-            asides += write_texts(message)
-        else:
-            if not (packs and packs[-1].takes(message)):
-                packs.append(_Pack())
-            packs[-1].add(message, _wire_of(message, kept.entries.get(message.id)))
+        if is_system(message) and not is_listed_system(message, kept):
+            if is_head(message, kept):
+                heads.append(message)
+            else:
+                asides += write_texts(message)
+            continue
+        if not (packs and packs[-1].takes(message)):
+            packs.append(_Pack())
+        packs[-1].add(message, _wire_of(message, kept.entries.get(message.id)))
+        if asides:
             asides = packs[-1].take_asides(asides)
     _put_last(asides, packs)
     out: list[object] = [pack.wire() for pack in packs]
@@ -62,6 +65,8 @@ def _put_last(asides: list[object], packs: list[_Pack]) -> None:
 class _Pack:
     """A message of the wire: those that go into it, and the asides in front of what its user says."""
 
+    __slots__ = ("_asides", "_calls", "_last", "_wires")
+
     def __init__(self, *wires: JsonObject) -> None:
         self._wires = list(wires)
         self._asides: list[object] = []
@@ -71,17 +76,17 @@ class _Pack:
     def takes(self, message: Message) -> bool:
         """Tell whether the wire wants `message` in this very message, behind what is there."""
         last = self._last
-        if last is None:
+        if last is None or (last.role == "assistant") != (message.role == "assistant"):
             return False
-        if message.role == "assistant" and last.role == "assistant":
-            return self._calls or only_thinks(last) or only_thinks(message)
-        return holds_only_results(last) and holds_results(message) and message.role != "assistant"
+        if message.role == "assistant":
+            return holds_calls(last) or self._calls or only_thinks(last) or only_thinks(message)
+        return holds_results(message) and holds_only_results(last)
 
     def add(self, message: Message, wire: JsonObject) -> None:
         """Take a message in."""
         self._wires.append(wire)
+        self._calls = self._calls or (self._last is not None and holds_calls(self._last))
         self._last = message
-        self._calls = self._calls or holds_calls(message)
 
     def take_asides(self, asides: list[object]) -> list[object]:
         """Take asides when this is a user message, and give those that are left."""

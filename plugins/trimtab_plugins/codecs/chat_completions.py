@@ -7,12 +7,13 @@ from collections.abc import Collection, Sequence
 from trimtab_plugins.codecs.body import items_of, read_body
 from trimtab_plugins.codecs.chat_completions_reading import read_conversation
 from trimtab_plugins.codecs.chat_completions_rules import adapt_conversation, results_behind_calls
+from trimtab_plugins.codecs.chat_completions_runs import with_runs_joined
 from trimtab_plugins.codecs.chat_completions_writing import patch_message, write_message
 from trimtab_plugins.codecs.framing import ChatFraming
 from trimtab_plugins.codecs.originals import Kept, encode_all, kept_by
 from trimtab_plugins.codecs.recognition import recognize_chat_completions
 from trimtab_plugins.codecs.splicing import splice_decoded
-from trimtab_plugins.codecs.splitting import apart, has_result
+from trimtab_plugins.codecs.splitting import any_foreign_structure, apart, has_result
 from trimtab_sdk import Adapted, Decoded, Encoded, Framing, Message, Originals, Recognition
 
 
@@ -60,15 +61,22 @@ class ChatCompletions:
     def encode(self, messages: Sequence[Message], originals: Originals | None = None) -> Encoded:
         """Write messages one to one; an untouched one is the object that was read.
 
-        Of a message from another wire, each tool result becomes a tool message behind its call, and what the
-        user says beside results a user message behind them.
+        Of messages from another wire, each tool result becomes a tool message behind its call, what the user says
+        beside results a user message behind them, and a run of answers with calls one message.
         """
-        pieces = apart(messages)
-        if pieces != tuple(messages):
-            pieces = results_behind_calls(pieces)
-        written = [piece for piece in pieces if piece.role != "tool" or has_result(piece)]
-        return encode_all(written, kept_by(self.name, originals), patch=patch_message, write=write_message)
+        kept = kept_by(self.name, originals)
+        if any_foreign_structure(messages, kept.entries):
+            messages = _for_this_wire(messages, kept.entries)
+        return encode_all(messages, kept, patch=patch_message, write=write_message)
 
     def framing(self, profile: str, model: str = "") -> Framing:
         """Give the cost rules for a tokenizer profile and, as pictures are priced by model, a model."""
         return ChatFraming(profile, model)
+
+
+def _for_this_wire(messages: Sequence[Message], known: Collection[str]) -> tuple[Message, ...]:
+    pieces = apart(messages)
+    if pieces != tuple(messages):
+        pieces = results_behind_calls(pieces, known)
+    said = [piece for piece in pieces if piece.role != "tool" or has_result(piece)]
+    return with_runs_joined(said, known)

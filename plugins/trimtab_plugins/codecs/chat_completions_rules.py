@@ -6,9 +6,10 @@ message says something. Roles may repeat, and any of them may be the first or th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from trimtab_plugins.codecs.chat_completions_foreign import clear_foreign
+from trimtab_plugins.codecs.chat_completions_runs import call_runs
 from trimtab_plugins.codecs.chat_completions_strays import without_strays
 from trimtab_plugins.codecs.chat_completions_writing import UNWRITTEN
 from trimtab_plugins.codecs.originals import Entry, Kept
@@ -54,34 +55,42 @@ def adapt_conversation(messages: Sequence[Message], kept: Kept, protected: Colle
         staying = tuple(message for message in staying if message.id not in left_out)
     if left_out or clearings:
         pairing = pair_calls(staying) if linked else _NO_PAIRS
-    staying, moves = _with_results_behind_calls(staying, pairing)
-    repairs = (*_mended(staying, kept), *_of_staying(clearings, staying), *moves)
+    staying, moves = _with_results_behind_calls(staying, pairing, kept.entries.keys())
+    repairs = (*_mended(staying, kept), *_of_those(clearings, staying, left_out), *moves)
     return Adapted(staying, left_out, repairs, refused)
 
 
-def results_behind_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Give messages that each hold one tool result at most in the order the wire wants them in."""
-    return _with_results_behind_calls(tuple(messages), pair_calls(messages))[0]
+def results_behind_calls(messages: Sequence[Message], known: Collection[str]) -> tuple[Message, ...]:
+    """Give messages that each hold one tool result at most in the order the wire wants them in.
+
+    Results stand behind the last call of the run of answers that `call_runs` finds.
+    """
+    return _with_results_behind_calls(tuple(messages), pair_calls(messages), known)[0]
 
 
 def _cleared(messages: Sequence[Message], kept: Kept) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
     """Take out what messages from another wire hold and this one has no place for."""
+    entries = kept.entries
+    foreign = [at for at, message in enumerate(messages) if message.id not in entries]
     out = list(messages)
     touched: dict[str, list[str]] = {}
-    for at, message in enumerate(messages):
-        if _is_plain(message) or message.id in kept.entries:
+    for at in foreign:
+        if _is_plain(out[at]):
             continue
-        out[at], sentences = clear_foreign(message)
+        out[at], sentences = clear_foreign(out[at])
         for sentence in sentences:
-            touched.setdefault(sentence, []).append(message.id)
+            touched.setdefault(sentence, []).append(out[at].id)
     return tuple(out), tuple(Repair(tuple(ids), sentence) for sentence, ids in touched.items())
 
 
-def _of_staying(repairs: Sequence[Repair], staying: Sequence[Message]) -> tuple[Repair, ...]:
+def _of_those(
+    repairs: Sequence[Repair], staying: Sequence[Message], left_out: Mapping[str, str]
+) -> tuple[Repair, ...]:
+    """Give the repairs of messages that stay, or that have nothing left to stay for."""
     if not repairs:
         return ()
-    here = {message.id for message in staying}
-    named = (Repair(tuple(one for one in repair.ids if one in here), repair.text) for repair in repairs)
+    told = {message.id for message in staying} | {name for name, why in left_out.items() if why == "empty"}
+    named = (Repair(tuple(one for one in repair.ids if one in told), repair.text) for repair in repairs)
     return tuple(repair for repair in named if repair.ids)
 
 
@@ -172,8 +181,9 @@ def _judge_empty(
 def _with_results_behind_calls(
     messages: tuple[Message, ...],
     pairing: Pairing,
+    known: Collection[str],
 ) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
-    homes = _homes(messages, pairing)
+    homes = _homes(messages, pairing, known)
     results: dict[int, list[int]] = {}
     for position, home in homes.items():
         results.setdefault(home, []).append(position)
@@ -193,13 +203,16 @@ def _with_results_behind_calls(
     return tuple(messages[position] for position in order), tuple(_move(messages[position]) for position in away)
 
 
-def _homes(messages: Sequence[Message], pairing: Pairing) -> dict[int, int]:
-    """The position of the call for each message of results that has one; of several calls, the last."""
+def _homes(messages: Sequence[Message], pairing: Pairing, known: Collection[str]) -> dict[int, int]:
+    """The position behind which each message of results belongs: of its last call, or of the run that is in."""
+    if not pairing.call_of:
+        return {}
+    ends = {at: last for first, last in call_runs(messages, known) for at in range(first, last)}
     homes: dict[int, int] = {}
     for (position, _), (call, _) in pairing.call_of.items():
         answer = messages[position]
         if answer.role != "assistant" and messages[call].role != "tool" and not _calls_any(answer):
-            homes[position] = max(call, homes.get(position, call))
+            homes[position] = max(ends.get(call, call), homes.get(position, 0))
     return homes
 
 

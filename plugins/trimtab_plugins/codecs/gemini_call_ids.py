@@ -19,7 +19,9 @@ class _Call:
 
 
 class CallIds:
-    """Gives every call and response of a conversation an id; `made` are those that the wire did not have.
+    """Gives every call and response of a conversation an id.
+
+    `made` are the ids that the wire did not have, `orphans` counts the responses that answer no call.
 
     A response with an id of its own answers the call with that id, else a call of its name that has none. Without
     an id it answers the first open call of its name in the latest turn that has one; calls without an id come
@@ -28,6 +30,7 @@ class CallIds:
 
     def __init__(self) -> None:
         self.made: set[str] = set()
+        self.orphans = 0
         self._numbers: Counter[str] = Counter()
         self._turn = 0
         self._by_id: dict[str, deque[_Call]] = {}
@@ -59,7 +62,8 @@ class CallIds:
         for has_id in (False,) if own else (False, True):
             call = call or _latest_open(self._by_name.get((name, has_id)))
         if call is None:
-            return own or self._orphan(name)
+            self.orphans += 1
+            return own or self._make(f"{name}#0")
         call.answered = True
         return call.call_id
 
@@ -81,9 +85,6 @@ class CallIds:
             call_id = f"{name}#{self._numbers[name]}"
             if call_id not in self._by_id and call_id not in self.made:
                 return self._make(call_id)
-
-    def _orphan(self, name: str) -> str:
-        return self._make(f"{name}#0")
 
     def _make(self, call_id: str) -> str:
         self.made.add(call_id)

@@ -68,9 +68,9 @@ def _is_said_by_user(item: object) -> bool:
     if not isinstance(item, dict) or item.get("role") == "model":
         return False
     parts = item.get("parts")
-    if not isinstance(parts, list) or not parts:
-        return True
-    return not all(isinstance(part, dict) and field_key(part, "functionResponse") for part in parts)
+    return not isinstance(parts, list) or not any(
+        isinstance(part, dict) and field_key(part, "functionResponse") for part in parts
+    )
 
 
 def _read_plain(wire: JsonObject, name: str, said: Source, ids: CallIds) -> Message | None:
@@ -93,9 +93,10 @@ def _read_content(wire: JsonObject, path: str, name: str, said: Source, ids: Cal
         raise wrong(f"{path}.role", _EXPECTED_ROLE, role)
     if role != "model":
         ids.end_turn()
+    orphans = ids.orphans
     parts = _read_parts(wire, path, ids)
     _check_side(parts, path, model=role == "model")
-    return Message(name, _role(role, parts), parts, source=said)
+    return Message(name, _role(role, parts, paired=ids.orphans == orphans), parts, source=said)
 
 
 def _read_parts(wire: JsonObject, path: str, ids: CallIds) -> tuple[Part, ...]:
@@ -116,10 +117,12 @@ def _check_side(parts: Sequence[Part], path: str, *, model: bool) -> None:
             )
 
 
-def _role(role: object, parts: Sequence[Part]) -> Role:
+def _role(role: object, parts: Sequence[Part], *, paired: bool) -> Role:
+    """Give the role of a content. Words beside responses belong to the step, as long as there is one."""
     if role == "model":
         return "assistant"
-    return "tool" if parts and all(isinstance(part, ToolResult) for part in parts) else "user"
+    results = sum(isinstance(part, ToolResult) for part in parts)
+    return "tool" if results and (paired or results == len(parts)) else "user"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from trimtab_plugins.codecs.gemini_contents_parts import patch_part, write_call, write_part, write_response
 from trimtab_plugins.codecs.gemini_originals import Remembered, is_unchanged
-from trimtab_plugins.codecs.gemini_runs import SYSTEM_ROLES
+from trimtab_plugins.codecs.gemini_runs import SYSTEM_ROLES, answers
 from trimtab_plugins.codecs.gemini_system import place_system_text
 from trimtab_plugins.codecs.gemini_values import field_key
 from trimtab_plugins.codecs.originals import Entry
@@ -78,9 +78,9 @@ def _known_piece(entry: Entry, message: Message) -> Piece:
 def _kind_of(message: Message) -> Kind:
     if message.role == "assistant":
         return "model"
-    if message.role == "tool":
-        return "results"
-    return "mixed" if any(isinstance(part, ToolResult) for part in message.parts) else "user"
+    if not answers(message):
+        return "user"
+    return "results" if all(isinstance(part, ToolResult) for part in message.parts) else "mixed"
 
 
 def _patched(entry: Entry, message: Message) -> JsonObject:

@@ -34,6 +34,7 @@ _COMPACTION = "left out what a provider compacted, which only that provider can 
 _HOSTED = "left out calls and results of another provider's own tools"
 _NAME = "left out the name, for which the wire has no place"
 _NO_TEXT = "left out what is no text in a system message"
+_ORDER = "put what an answer says before its calls"
 _ARGUMENTS = "wrapped arguments that are no JSON object in one, under the key arguments"
 
 
@@ -85,9 +86,17 @@ def _cleared(at: int, message: Message, hosted: Collection[Place], ledger: Ledge
         parts += _cleared_part(part, message.role, sentences)
     if message.name is not None:
         sentences.setdefault(_NAME)
+    ordered = sorted(parts, key=_belongs_to_calls)
+    if message.role == "assistant" and ordered != parts:
+        sentences.setdefault(_ORDER)
+        parts = ordered
     for sentence in sentences:
         ledger.note(sentence, message.id)
     return replace(message, parts=tuple(parts), name=None) if sentences else message
+
+
+def _belongs_to_calls(part: Part) -> bool:
+    return isinstance(part, ToolCall | Reasoning)
 
 
 def _cleared_part(part: Part, role: str, sentences: dict[str, None]) -> Sequence[Part]:

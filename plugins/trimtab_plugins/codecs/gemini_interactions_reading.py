@@ -132,18 +132,21 @@ def _read_result(step: JsonObject, path: str) -> tuple[Part, ...]:
 
 
 def _read_hosted(step: JsonObject, kind: str) -> Part:
-    """A step of a tool that the provider runs; without an id to pair it by, or of another kind, it is Unknown."""
-    call_id = step.get("id" if kind.endswith(_CALL) else "call_id")
-    if not isinstance(call_id, str) or not call_id:
+    """A step of a tool that the provider runs, its id marked by the tool so that it never meets a function's.
+
+    Without an id to pair it by it is Unknown, and so is a step of any other type.
+    """
+    own_id = step.get("id" if kind.endswith(_CALL) else "call_id")
+    tool = kind.removesuffix(_CALL).removesuffix(_RESULT)
+    if not isinstance(own_id, str) or not own_id or tool == kind:
         return Unknown(step)
+    call_id = f"{tool}_{own_id}"
     if kind.endswith(_RESULT):
         return ToolResult(call_id, (Unknown(step),))
-    if not kind.endswith(_CALL):
-        return Unknown(step)
     asked = {key: value for key, value in step.items() if key not in _HOSTED_KEYS}
     arguments = step.get("arguments")
     asked |= arguments if isinstance(arguments, dict) else {}
-    return ToolCall(call_id, kind.removesuffix(_CALL), json_text(asked))
+    return ToolCall(call_id, tool, json_text(asked))
 
 
 _READERS: dict[str, tuple[Role, Callable[[JsonObject, str], tuple[Part, ...]]]] = {

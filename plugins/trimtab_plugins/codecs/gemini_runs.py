@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from trimtab_sdk import Message, Pairing, ToolCall, ToolResult
+from trimtab_sdk import ContentPart, Message, Pairing, ToolCall, ToolResult
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 
@@ -52,8 +52,8 @@ def answers(message: Message) -> bool:
 
 
 def is_mixed(message: Message) -> bool:
-    """Tell whether a user message holds results and something else."""
-    return message.role == "user" and answers(message)
+    """Tell whether a message holds results and words of the user."""
+    return answers(message) and any(isinstance(part, ContentPart) for part in message.parts)
 
 
 def homes_of(messages: Sequence[Message], pairing: Pairing, runs: Runs) -> dict[int, frozenset[int]]:

@@ -12,7 +12,7 @@ from trimtab_plugins.codecs.neutral_writing import patch_message, write_message
 from trimtab_plugins.codecs.originals import Kept, encode_all, kept_by
 from trimtab_plugins.codecs.recognition import recognize_neutral
 from trimtab_plugins.codecs.splicing import refuse_taken_ids, splice_decoded
-from trimtab_plugins.codecs.splitting import apart
+from trimtab_plugins.codecs.splitting import any_foreign_structure, apart
 from trimtab_sdk import Adapted, Compaction, Decoded, Encoded, Framing, Message, Originals, Recognition, Repair
 
 
@@ -54,7 +54,8 @@ class Neutral:
 
     def adapt(self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]) -> Adapted:
         """Give the messages as they are; what a provider compacted leaves, for nobody else can read it."""
-        held = [message.id for message in messages if any(isinstance(part, Compaction) for part in message.parts)]
+        known = kept_by(self.name, originals).entries
+        held = [message.id for message in messages if message.id not in known and _has_compaction(message)]
         if not held:
             return Adapted(tuple(messages))
         repair = Repair(tuple(held), "left out what a provider compacted, which only that provider can read")
@@ -65,11 +66,18 @@ class Neutral:
 
         Of a message from another wire, each tool result becomes a message of its own.
         """
-        return encode_all(apart(messages), kept_by(self.name, originals), patch=patch_message, write=write_message)
+        kept = kept_by(self.name, originals)
+        if any_foreign_structure(messages, kept.entries):
+            messages = apart(messages)
+        return encode_all(messages, kept, patch=patch_message, write=write_message)
 
     def framing(self, profile: str, model: str = "") -> Framing:
         """Give the cost rules for a tokenizer profile and a model: those of Chat Completions."""
         return ChatFraming(profile, model)
+
+
+def _has_compaction(message: Message) -> bool:
+    return any(isinstance(part, Compaction) for part in message.parts)
 
 
 def _without_compactions(message: Message) -> Message:

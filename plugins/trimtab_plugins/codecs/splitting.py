@@ -6,7 +6,7 @@ one answer. The pieces stand in the order of the parts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from trimtab_plugins.codecs.reading import is_blank
@@ -31,6 +31,11 @@ def apart(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(out)
 
 
+def any_foreign_structure(messages: Sequence[Message], known: Container[str]) -> bool:
+    """Tell whether a message whose id is not `known` holds more than a text; any other is written as it is."""
+    return any(not _is_text(message) for message in messages if message.id not in known)
+
+
 def has_result(message: Message) -> bool:
     """Tell whether a message holds a tool result."""
     return any(isinstance(part, ToolResult) for part in message.parts)
@@ -45,13 +50,18 @@ def is_mixed(message: Message) -> bool:
 
 def _stands_alone(message: Message) -> bool:
     parts = message.parts
-    if message.role != "tool" and len(parts) == 1 and type(parts[0]) is Text:
+    if _is_text(message):
         return True
     results = sum(isinstance(part, ToolResult) for part in parts)
     calls = any(isinstance(part, ToolCall) for part in parts)
     if message.role != "tool":
         return not results and (message.role == "assistant" or not calls)
     return results < 2 and not calls and not any(isinstance(part, ContentPart) for part in parts)
+
+
+def _is_text(message: Message) -> bool:
+    parts = message.parts
+    return len(parts) == 1 and type(parts[0]) is Text and message.role != "tool"
 
 
 def _pieces(message: Message) -> list[Message]:

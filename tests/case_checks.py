@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from case_budgets import recount
 from case_counting import count_request
 from case_files import Json, Key, dump
+from case_formats import HEAD
 from case_run import Run
-from case_wire import empty_contents
+from case_views import strings_in
+from case_wires import empty_contents
 from trimtab import Fit
 from trimtab_sdk import TrimtabError
 
@@ -25,7 +28,6 @@ _OUTCOMES: Mapping[str, tuple[type, ...]] = {
 NEAREST_VOCABULARY = "o200k_base"
 LEEWAY = 1.1
 """How far over the budget an independent count may be when the profile is approximate."""
-_ROLE_IN_REPORT = {"function": "tool"}
 _BIGGER = "greater than the same message without the image"
 
 
@@ -56,11 +58,18 @@ def _error_code_any_of(run: Run, value: Json) -> None:
 def _must_name(run: Run, value: Json) -> None:
     named = set(_strings(run.error.details))
     for name in value:
-        assert _report_id(run, run.case.key(name)) in named, f"{run.label}: {name} is not in {run.error.details}"
+        assert report_id(run, run.case.key(name)) in named, f"{run.label}: {name} is not in {run.error.details}"
 
 
-def _report_id(run: Run, key: Key) -> str:
-    return key if isinstance(key, str) else str(run.given(key).get("id", f"m{key}"))
+def report_id(run: Run, key: Key) -> str:
+    """Give the id that the product's report has for a message."""
+    if key == HEAD and run.setup.head is not None:
+        return run.setup.wire.head_id
+    return key if isinstance(key, str) else str(_own_id(run.given(key)) or f"m{key}")
+
+
+def _own_id(message: Json) -> Json:
+    return None if {"call_id", "functionCall"} & message.keys() else message.get("id")
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -79,7 +88,7 @@ def _provider_calls(run: Run, value: Json) -> None:
 
 def _input_unchanged(run: Run, value: Json) -> None:
     assert value is True
-    assert dump(run.setup.messages) == run.before, f"{run.label}: the input was changed"
+    assert dump(run.setup.given) == run.before, f"{run.label}: the input was changed"
 
 
 def _must_keep(run: Run, value: Json) -> None:
@@ -144,15 +153,71 @@ def _must_not_split(run: Run, value: Json) -> None:
 def _byte_identical(run: Run, value: Json) -> None:
     assert value is True
     assert dump(run.messages) == dump(run.setup.messages), run.label
+    assert run.head == run.setup.head, run.label
+
+
+def _byte_identical_blocks(run: Run, value: Json) -> None:
+    for path in value:
+        assert _count_of(_at(run.setup.messages, path), run.messages) == 1, f"{run.label}: {path}"
+
+
+def _must_not_split_blocks(run: Run, value: Json) -> None:
+    for group in value:
+        there = {path: _count_of(_at(run.setup.messages, path), run.messages) for path in group}
+        assert len(set(there.values())) == 1, f"{run.label}: {there}"
+
+
+def _at(messages: Sequence[Json], path: str) -> Json:
+    """Give the value at a path such as `messages[2].content[0]`."""
+    found: Json = {"messages": messages}
+    for step in re.findall(r"[^.\[\]]+", path):
+        found = found[int(step) if step.isdigit() else step]
+    return found
+
+
+def _count_of(wanted: Json, value: Json) -> int:
+    """Tell how often a JSON value stands in another, byte for byte."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (dump(wanted) == dump(value)) + sum(_count_of(wanted, one) for one in inner)
+
+
+def _must_contain(run: Run, value: Json) -> None:
+    for text in value:
+        assert _holds(run, text), f"{run.label}: {text!r} is not sent"
+
+
+def _must_lack(run: Run, value: Json) -> None:
+    for text in value:
+        assert not _holds(run, text), f"{run.label}: {text!r} is sent"
+
+
+def _holds(run: Run, text: str) -> bool:
+    return any(text in one for one in strings_in([run.head, run.messages]))
+
+
+def _because(run: Run, value: Json) -> None:
+    for name, reason in value.items():
+        assert run.entry(run.case.key(name)).reason == reason, f"{run.label}: {run.entry(run.case.key(name))}"
+
+
+def _named(run: Run, value: Json) -> None:
+    for code, names in value.items():
+        for name in names:
+            key = run.case.key(name)
+            assert report_id(run, key) in run.named(code), f"{run.label}: {key}: {run.fit.diagnostics}"
+
+
+def _images(run: Run, value: Json) -> None:
+    assert run.fit.tokenizer.images == value, run.label
 
 
 def _max_tokens(run: Run, value: Json) -> None:
     assert run.fit.tokens_after <= value, run.label
     tokenizer = run.fit.tokenizer
     if tokenizer.approximate:
-        assert count_request(run.messages, NEAREST_VOCABULARY).tokens <= value * LEEWAY, run.label
+        assert count_request(run.views, NEAREST_VOCABULARY).tokens <= value * LEEWAY, run.label
     else:
-        assert count_request(run.messages, tokenizer.profile).tokens <= value, run.label
+        assert count_request(run.views, tokenizer.profile).tokens <= value, run.label
 
 
 def _max_tokens_rule(run: Run, value: Json) -> None:
@@ -185,20 +250,21 @@ def _moved(key: Key, places: Mapping[Key | None, int]) -> Key:
 def _report_partition(run: Run, value: Json) -> None:
     assert value is True
     entries = (*run.fit.kept, *run.fit.excluded, *run.fit.truncated)
-    assert sorted(entry.index or 0 for entry in entries) == list(range(len(run.setup.messages))), run.label
-    for entry in entries:
-        role = run.setup.messages[entry.index or 0]["role"]
-        assert entry.role == _ROLE_IN_REPORT.get(role, role), run.label
+    reported = {run.key(entry): entry.role for entry in entries}
+    head = [] if run.setup.head is None else ["system"]
+    roles = [*head, *(view.role for view in run.given_views)]
+    assert len(reported) == len(entries), run.label
+    assert reported == dict(zip(run.setup.keys, roles, strict=True)), run.label
 
 
 def _no_lone_surrogates(run: Run, value: Json) -> None:
     assert value is True
-    json.dumps(run.messages, ensure_ascii=False).encode("utf-8")
+    json.dumps([run.head, run.messages], ensure_ascii=False).encode("utf-8")
 
 
 def _no_empty_content(run: Run, value: Json) -> None:
     assert value is True
-    assert empty_contents(run.messages) == [], run.label
+    assert empty_contents(run.messages, run.case.format) == [], run.label
 
 
 def _first_message(run: Run, value: Json) -> None:
@@ -206,11 +272,11 @@ def _first_message(run: Run, value: Json) -> None:
 
 
 def _first_role_in(run: Run, value: Json) -> None:
-    assert run.messages[0]["role"] in value, run.label
+    assert run.views[0].role in value, run.label
 
 
 def _last_role_in(run: Run, value: Json) -> None:
-    assert run.messages[-1]["role"] in value, run.label
+    assert run.views[-1].role in value, run.label
 
 
 def _order(run: Run, value: Json) -> None:
@@ -219,7 +285,10 @@ def _order(run: Run, value: Json) -> None:
 
 
 def _count_of_role(run: Run, value: Json) -> None:
-    roles = [message["role"] for message in run.messages]
+    """Besides roles: `system_original` are the system messages that were given."""
+    sent = run.sent()
+    originals = [run.setup.key_of(at) for at, view in enumerate(run.given_views) if view.role == "system"]
+    roles = [*(view.role for view in run.views), *("system_original" for key in sent if key in originals)]
     assert {role: roles.count(role) for role in value} == value, f"{run.label}: {roles}"
 
 
@@ -258,6 +327,13 @@ CHECKS: Mapping[str, Check] = {
     "reasons": _reasons,
     "must_not_split": _must_not_split,
     "byte_identical": _byte_identical,
+    "byte_identical_blocks": _byte_identical_blocks,
+    "must_not_split_blocks": _must_not_split_blocks,
+    "must_contain": _must_contain,
+    "must_lack": _must_lack,
+    "because": _because,
+    "named": _named,
+    "images": _images,
     "max_tokens": _max_tokens,
     "max_tokens_rule": _max_tokens_rule,
     "needs_trim": _needs_trim,

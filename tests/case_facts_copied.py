@@ -14,6 +14,7 @@ from case_files import Json, dump
 from case_plugins import drop_oldest, strategy, watcher
 from case_run import Run
 from case_setup import fit
+from case_viewers import views_of
 from trimtab import Fit
 from trimtab_sdk import MARKER, TokenBudgetExceededError, TrimtabError, plain_text
 
@@ -44,7 +45,7 @@ def the_current_input_is_not_blamed(runs: Sequence[Run]) -> None:
 
 def count_all_is_the_full_request(runs: Sequence[Run]) -> None:
     whole = runs[0]
-    assert count_request(whole.setup.messages, "o200k_base").tokens == whole.setup.limit == whole.fit.tokens_after
+    assert count_request(whole.given_views, "o200k_base").tokens == whole.setup.limit == whole.fit.tokens_after
     assert runs[1].setup.limit == whole.setup.limit - 1
 
 
@@ -249,7 +250,11 @@ def the_marker_is_counted(runs: Sequence[Run]) -> None:
     text = next(message["content"] for message in objects(cut) if message["id"] == entry.id)
     assert text.endswith(MARKER)
     assert entry.tokens == 3 + count_text(entry.role) + count_text(text)
-    assert count_request(objects(cut), "o200k_base").tokens == cut.tokens_after <= run.setup.budget
+    assert (
+        count_request(views_of(objects(cut), run.case.format), "o200k_base").tokens
+        == cut.tokens_after
+        <= run.setup.budget
+    )
 
 
 def objects(fitted: Fit) -> list[Json]:

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from case_budgets import PROTECTED_REASONS
 from case_checks import CHECKS
 from case_counting import count_request
+from case_formats import HEAD
 from case_groups import groups_of
 from case_run import Run
-from case_wire import chat_faults
+from case_targets import check_conversion
+from case_wires import faults_of
 
 LEAVING_REASONS = frozenset(
     {
@@ -38,6 +40,8 @@ def check_invariants(run: Run) -> None:
     """Check what holds always; after an error, that the input is unchanged and the error complete."""
     CHECKS["input_unchanged"](run, True)
     assert run.connections == 0, run.label
+    if run.origin is not None:
+        check_conversion(run.origin, run.label)
     if isinstance(run.result, Exception):
         assert run.error.to_dict().keys() == {"code", "message", "details"}, run.label
         return
@@ -50,8 +54,11 @@ def every_message_is_accounted_for_once(run: Run) -> None:
 
 
 def the_report_has_one_entry_for_each_message_sent(run: Run) -> None:
+    """Where the wire packs messages, there may be more entries than messages."""
     fit = run.fit
-    assert len(fit.messages) == len(fit.kept) + len(fit.truncated) + len(fit.inserted), run.label
+    entries = len(fit.kept) + len(fit.truncated) + len(fit.inserted)
+    sent = len(fit.messages) + (run.head is not None)
+    assert sent <= entries if run.setup.wire.packs else sent == entries, run.label
 
 
 def the_figures_add_up(run: Run) -> None:
@@ -65,9 +72,9 @@ def the_count_is_that_of_the_recipe(run: Run) -> None:
     fit = run.fit
     if fit.tokenizer.approximate:
         return
-    independent = count_request(run.messages, fit.tokenizer.profile)
+    independent = count_request(run.views, fit.tokenizer.profile)
     assert independent.tokens <= fit.tokens_after, f"{run.label}: {independent}, {fit.tokens_after} reported"
-    if independent.exact and not run.has_extras:
+    if independent.exact and not run.has_extras and not run.setup.wire.packs:
         assert independent.tokens == fit.tokens_after, f"{run.label}: {independent}, {fit.tokens_after} reported"
 
 
@@ -77,49 +84,54 @@ def reasons_are_the_stable_ones(run: Run) -> None:
 
 
 def groups_leave_whole(run: Run) -> None:
-    excluded = {entry.index for entry in run.fit.excluded}
-    for group in groups_of(run.setup.messages):
+    excluded = {entry.index for entry in run.fit.excluded if entry.id not in stripped(run)}
+    for group in groups_of(run.given_views):
         gone = [at for at in group if at in excluded]
         assert not gone or gone == group, f"{run.label}: of the group {group} only {gone} left"
 
 
+def stripped(run: Run) -> set[str]:
+    """Give the ids of messages that left alone of their group, since the wire binds reasoning to its prefix."""
+    bound = {name for one in run.fit.diagnostics if "reasoning left out" in one.message for name in one.ids}
+    return {entry.id for entry in run.fit.excluded if entry.reason == "wire-rule"} & bound
+
+
 def no_protected_message_leaves(run: Run) -> None:
-    kept = {entry.index for entry in run.fit.kept if entry.reason in PROTECTED_REASONS}
+    kept = {run.key(entry) for entry in run.fit.kept if entry.reason in PROTECTED_REASONS}
     if "may_redact_protected" in run.setup.config:
-        kept |= {entry.index for entry in run.fit.truncated}
+        kept |= {run.key(entry) for entry in run.fit.truncated}
     for key in (*run.setup.pins, *_always_protected(run)):
-        place = run.setup.place_of(key)
-        assert place in kept or run.entry(key).reason in ("empty", "unpaired"), f"{run.label}: {run.entry(key)}"
+        assert key in kept or run.entry(key).reason in ("empty", "unpaired"), f"{run.label}: {run.entry(key)}"
 
 
 def _always_protected(run: Run) -> list[str | int]:
     """System and developer text of no other source, and the messages of the user that the list ends in."""
-    talk = [at for at, message in enumerate(run.setup.messages) if message.get("kind") not in _ASIDES]
-    roles = {at: run.setup.messages[at]["role"] for at in talk}
+    messages = run.setup.messages
+    talk = [at for at, message in enumerate(messages) if message.get("kind") not in _ASIDES]
+    roles = {at: run.given_views[at].role for at in talk}
     ends = itertools.takewhile(lambda at: roles[at] == "user", reversed(talk))
-    return [run.setup.key_of(at) for at in {*ends, *(at for at in talk if roles[at] in ("system", "developer"))}]
+    always = {*ends, *(at for at in talk if roles[at] in ("system", "developer"))}
+    return [*map(run.setup.key_of, always), *([] if run.setup.head is None else [HEAD])]
 
 
 def no_more_leaves_than_must(run: Run) -> None:
-    """Adding back the group that left last would exceed the budget."""
+    """Adding back the group that left last would exceed the budget. A conversation cuts down further."""
     fit = run.fit
-    if run.setup.strategy not in MINIMAL_STRATEGIES or fit.truncated or run.setup.plugins:
+    if run.setup.strategy not in MINIMAL_STRATEGIES or fit.truncated or run.setup.plugins or run.turn:
         return
     cost = {entry.index: entry.tokens for entry in fit.excluded if entry.reason in BUDGET_REASONS}
     late = {entry.index for entry in fit.excluded if entry.reason == "running-turn"}
-    gone = [group for group in groups_of(run.setup.messages) if group[0] in cost]
+    gone = [group for group in groups_of(run.given_views) if group[0] in cost]
     if gone:
         last = max(gone, key=lambda group: (group[0] in late, group[0]))
-        assert fit.tokens_after + sum(cost[at] for at in last) > fit.budget.available, f"{run.label}: {last}"
+        assert fit.tokens_after + sum(cost.get(at, 0) for at in last) > fit.budget.available, (
+            f"{run.label}: {last}"
+        )
 
 
 def what_is_sent_is_valid(run: Run) -> None:
     CHECKS["no_lone_surrogates"](run, True)
-    if run.case.format == "openai-chat":
-        assert chat_faults(run.messages) == [], run.label
-    else:
-        ids = [message["id"] for message in run.messages]
-        assert len(set(ids)) == len(ids), run.label
+    assert faults_of(run.messages, run.case.format, run.head) == [], run.label
 
 
 def untouched_messages_are_sent_as_they_came(run: Run) -> None:
@@ -127,7 +139,7 @@ def untouched_messages_are_sent_as_they_came(run: Run) -> None:
     sent = run.sent()
     for entry in run.fit.kept:
         if entry.id not in named:
-            assert run.setup.key_of(entry.index or 0) in sent, f"{run.label}: {entry} was changed without a word"
+            assert run.key(entry) in sent, f"{run.label}: {entry} was changed without a word"
 
 
 INVARIANTS: tuple[Callable[[Run], None], ...] = (

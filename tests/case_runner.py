@@ -90,5 +90,3 @@ def _plugged(setup: Setup, expect: Mapping[str, Json]) -> Iterator[tuple[str, Se
 
 def _without(mapping: Mapping[str, Json], key: str) -> dict[str, Json]:
     return {name: value for name, value in mapping.items() if name != key}
-
-

@@ -93,8 +93,10 @@ def fit(setup: Setup) -> trimtab.Fit:
 
 def converse(setup: Setup) -> trimtab.Conversation:
     """Open a conversation on the messages of the setup."""
-    target = {} if setup.target is None else {"target": setup.target}
-    return trimtab.Conversation(setup.given, **_options(setup), **target)
+    options = _options(setup)
+    if setup.target is not None:
+        options["target"] = setup.target
+    return trimtab.Conversation(setup.given, **options)
 
 
 def _options(setup: Setup) -> dict[str, Any]:

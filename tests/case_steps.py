@@ -66,10 +66,10 @@ class _Talk:
             "append": self._append,
             "edit": self._edit,
             "remove": self._remove,
-            "pin": lambda names: self._flag("pins", self.chat.pin, names, add=True),
-            "unpin": lambda names: self._flag("pins", self.chat.unpin, names, add=False),
-            "exclude": lambda names: self._flag("excluded", self.chat.exclude, names, add=True),
-            "include": lambda names: self._flag("excluded", self.chat.include, names, add=False),
+            "pin": self._pin,
+            "unpin": self._unpin,
+            "exclude": self._exclude,
+            "include": self._include,
         }
         for key, value in step.items():
             if key != "expect":
@@ -96,9 +96,25 @@ class _Talk:
             rest = [message for at, message in enumerate(self.setup.messages) if at != place]
             self.setup = replace(self.setup, messages=rest)
 
-    def _flag(self, field: str, call: Callable[..., None], names: Sequence[Json], *, add: bool) -> None:
-        keys = tuple(map(self.setup.case.key, names))
-        call(*keys)
-        had: tuple[Key, ...] = getattr(self.setup, field)
-        flagged = (*had, *keys) if add else tuple(key for key in had if key not in keys)
-        self.setup = replace(self.setup, **{field: flagged})
+    def _pin(self, names: Sequence[Json]) -> None:
+        keys = self._keys(names)
+        self.chat.pin(*keys)
+        self.setup = replace(self.setup, pins=(*self.setup.pins, *keys))
+
+    def _unpin(self, names: Sequence[Json]) -> None:
+        keys = self._keys(names)
+        self.chat.unpin(*keys)
+        self.setup = replace(self.setup, pins=tuple(key for key in self.setup.pins if key not in keys))
+
+    def _exclude(self, names: Sequence[Json]) -> None:
+        keys = self._keys(names)
+        self.chat.exclude(*keys)
+        self.setup = replace(self.setup, excluded=(*self.setup.excluded, *keys))
+
+    def _include(self, names: Sequence[Json]) -> None:
+        keys = self._keys(names)
+        self.chat.include(*keys)
+        self.setup = replace(self.setup, excluded=tuple(key for key in self.setup.excluded if key not in keys))
+
+    def _keys(self, names: Sequence[Json]) -> tuple[Key, ...]:
+        return tuple(map(self.setup.case.key, names))

@@ -41,9 +41,7 @@ def in_format(case: Case, codec: str) -> tuple[Case, Origin]:
     """Convert a case for a codec. Its keys become those of the messages that say the same there."""
     setup = setup_of(case)
     before = dump(setup.given)
-    conversion = convert(
-        copy_of(setup.given), to=codec, format=WIRES[case.format].codec, model=setup.model
-    )
+    conversion = convert(copy_of(setup.given), to=codec, format=WIRES[case.format].codec, model=setup.model)
     form = FORMAT_OF[codec]
     head = (conversion.request or {}).get(WIRES[form].head_key)
     places = find_places(setup, conversion, form, head)
@@ -54,6 +52,31 @@ def in_format(case: Case, codec: str) -> tuple[Case, Origin]:
     if head is not None:
         data[WIRES[form].head_key] = head
     return Case(case.id, case.file, data), Origin(setup, before, conversion, places)
+
+
+def check_conversion(origin: Origin, label: str) -> None:
+    """Check that everything a case says has arrived or is named in the notes, and that its fields hold so far.
+
+    What is left out on the way counts as reported.
+    """
+    setup, case = origin.setup, origin.setup.case
+    assert dump(setup.given) == origin.before, f"{label}: the input was changed by the conversion"
+    for key, places in origin.places.items():
+        assert places or reasons_on_the_way(origin, key), f"{label}: {key} is lost without a word"
+    for name in case.expect.get("must_keep", ()):
+        assert origin.places[case.key(name)], f"{label}: {name} did not arrive"
+    for names in case.expect.get("must_not_split", ()):
+        arrived = {bool(origin.places[case.key(name)]) for name in names}
+        assert len(arrived) == 1, f"{label}: {names} came apart"
+    for name, allowed in case.expect.get("reasons", {}).items():
+        found = reasons_on_the_way(origin, case.key(name))
+        assert origin.places[case.key(name)] or found & set(allowed), f"{label}: {name} left as {found}"
+
+
+def reasons_on_the_way(origin: Origin, key: Key) -> set[str]:
+    """Give the codes under which the conversion names a message."""
+    name = key if isinstance(key, str) else f"m{key}"
+    return {note.code for note in origin.conversion.notes if name in note.ids}
 
 
 def _settings(case: Case, places: Places) -> Json:
@@ -68,11 +91,15 @@ def find_places(setup: Setup, conversion: Conversion, form: str, head: Json) -> 
     """Give for each key of a setup where in the converted conversation all that the message says stands."""
     waiting: dict[Atom, list[Key]] = {}
     for at, view in enumerate(views_of(conversion.messages, form)):
-        key = conversion.messages[at]["id"] if form == "neutral" else at
+        key = _own_id(conversion.messages[at]) if form == "neutral" else at
         for atom in view.atoms:
             waiting.setdefault(atom, []).append(key)
     instructions = "\n".join(word for view in head_views(head) for word in view.words)
     return {key: _arrived(atoms, waiting, instructions) for key, atoms in _said(setup)}
+
+
+def _own_id(message: Json) -> Key:
+    return str(message["id"])
 
 
 def _said(setup: Setup) -> Iterator[tuple[Key, tuple[Atom, ...]]]:
@@ -86,7 +113,7 @@ def _arrived(atoms: Sequence[Atom], waiting: dict[Atom, list[Key]], instructions
     for atom in atoms:
         if waiting.get(atom):
             found.append(waiting[atom].pop(0))
-        elif atom[-1] in instructions:
+        elif atom[0] == "text" and atom[1] in instructions:
             found.append(HEAD)
         else:
             return ()

@@ -1,6 +1,6 @@
 """What the Gemini servers refuse, written down apart from the codecs; and Google's own models as a second judge.
 
-`content_faults` and `step_faults` give one sentence for each fault of a request body; none means a server takes it.
+`content_faults` and `step_faults` give a sentence for each fault of a request body; none means that one takes it.
 """
 
 from __future__ import annotations

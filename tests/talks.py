@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import trimtab
@@ -34,7 +35,7 @@ def fit(chat: object, limit: int, **options: Any) -> trimtab.Fit:
     )
 
 
-def ids(entries: tuple[trimtab.Entry, ...]) -> list[str]:
+def ids(entries: Sequence[trimtab.Entry]) -> list[str]:
     """The ids of report entries."""
     return [entry.id for entry in entries]
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import trimtab
+import trimtab_sdk
 from conversations import Chat, neutral_chats
 from trimtab.conversion import Conversion, convert, translator, written_by
 from trimtab.loading.registry import DEFAULT_REGISTRY
@@ -359,3 +360,26 @@ def test_any_fit_in_another_format_is_within_the_budget_and_accounts_for_all(
     assert result.tokens_after <= limit
     told = [entry.id for entry in (*result.kept, *result.excluded, *result.truncated)]
     assert sorted(told) == sorted(message["id"] for message in chat)
+
+
+def test_a_registered_codec_is_found_by_its_name_until_it_is_taken_out() -> None:
+    registry = trimtab.ContextStrategyRegistry()
+    codec = translator(STORY, to="neutral")
+    with pytest.raises(trimtab_sdk.ConfigError, match="is taken"):
+        registry.register_codec("neutral", codec)
+    take_out = registry.register_codec("story", codec)
+    assert registry.codec("story", CONFIG) is codec
+    assert "story" in registry.codec_names(CONFIG)
+    take_out()
+    with pytest.raises(UnknownFormatError):
+        registry.codec("story", CONFIG)
+
+
+def test_a_conversation_that_is_read_by_a_translator_can_go_on() -> None:
+    chat = [{"role": "user", "content": "hi"}]
+    codec = translator(chat, to="neutral", format="chat-completions")
+    decoded = codec.decode(chat)
+    longer = codec.splice(decoded, 1, 1, [{"role": "assistant", "content": "ho", "mood": "calm"}])
+    assert longer.uncounted == ()
+    written: list[Any] = codec.encode(longer.messages, longer.originals).messages
+    assert [message["id"] for message in written] == ["m0", "m1"]

@@ -42,9 +42,9 @@ class Ledger:
     def adapted(self, messages: tuple[Message, ...]) -> Adapted:
         """Close the books on what is left."""
         here = {message.id for message in messages}
-        shared: list[Repair] = []
-        for sentence, ids in self._sentences.items():
-            named = tuple(one for one in ids if one in here)
-            if named:
-                shared.append(Repair(named, sentence))
-        return Adapted(messages, self.left_out, (*shared, *self._repairs), self.refused)
+        shared = [Repair(tuple(ids), sentence) for sentence, ids in self._sentences.items()]
+        named = [
+            Repair(tuple(one for one in repair.ids if one in here), repair.text)
+            for repair in (*shared, *self._repairs)
+        ]
+        return Adapted(messages, self.left_out, tuple(repair for repair in named if repair.ids), self.refused)

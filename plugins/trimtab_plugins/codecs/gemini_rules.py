@@ -15,7 +15,6 @@ from trimtab_plugins.codecs.gemini_ledger import Ledger
 from trimtab_plugins.codecs.gemini_originals import Remembered
 from trimtab_plugins.codecs.gemini_runs import (
     SYSTEM_ROLES,
-    Runs,
     answers,
     arranged,
     calls_functions,
@@ -30,7 +29,6 @@ from trimtab_sdk import (
     ApprovalRequest,
     ApprovalResponse,
     Compaction,
-    Group,
     Message,
     Notice,
     Part,
@@ -52,6 +50,7 @@ _ORPHAN = (
     "or unpin or exclude the result"
 )
 _EMPTY = "it has no content; give it a text, or unpin or exclude it"
+_MOVED_FIRST = "moved in front of the first call, since the wire takes none before the user has spoken"
 _FIRST = (
     "it calls functions, and no user message stands before it, which the wire demands; pin that message too, or "
     "unpin or exclude the call"
@@ -136,18 +135,16 @@ def _can_be_blank(message: Message, read: Remembered) -> bool:
 
 def _with_calls_in_order(messages: tuple[Message, ...], read: Remembered, ledger: Ledger) -> tuple[Message, ...]:
     _judge_torn(messages, read, ledger)
-    messages = ledger.staying(messages)
-    if not read.continued:
-        _judge_first(messages, read, ledger)
-        messages = ledger.staying(messages)
-    runs = find_runs(messages, read.hosted)
-    order, away = arranged(messages, homes_of(messages, pair_calls(messages), runs))
+    here = ledger.staying(messages)
+    runs = find_runs(here, read.hosted)
+    order, away = arranged(here, homes_of(here, pair_calls(here), runs))
     for position in away:
-        ledger.repair(_moved(messages[position]), (messages[position].id,))
-    signed = _signed(messages, runs, read, ledger)
-    if not away:
-        return tuple(signed)
-    return tuple(signed[position] for position in order)
+        ledger.repair(_moved(here[position]), (here[position].id,))
+    if away:
+        here = tuple(here[position] for position in order)
+    if not read.continued:
+        here = ledger.staying(_with_input_first(here, read, ledger))
+    return _signed(here, read, ledger)
 
 
 def _moved(message: Message) -> str:
@@ -174,25 +171,46 @@ def _judge_torn(messages: Sequence[Message], read: Remembered, ledger: Ledger) -
                 ledger.leave(group.ids, "wire-rule", culprit=messages[culprits[0]].id, refusal=_TORN)
 
 
-def _judge_first(messages: Sequence[Message], read: Remembered, ledger: Ledger) -> None:
-    """Leave out calls that nothing but assistant messages stand before."""
-    groups: dict[str, Group] = {}
-    leaving: set[str] = set()
-    for message in messages:
-        if message.id in leaving or message.role in SYSTEM_ROLES:
-            continue
-        if message.role == "user":
-            return
-        if calls_functions(message, read.hosted):
-            groups = groups or {member: group for group in link_groups(messages) for member in group.ids}
-            ids = groups[message.id].ids
-            ledger.leave(ids, "wire-rule", culprit=message.id, refusal=_FIRST)
-            leaving.update(ids)
+def _with_input_first(messages: tuple[Message, ...], read: Remembered, ledger: Ledger) -> tuple[Message, ...]:
+    """Leave out calls that nothing but assistant messages stand before.
+
+    A protected one is saved by the user message right behind its results, which moves in front of it.
+    """
+    first = next((at for at, message in enumerate(messages) if message.role == "user"), len(messages))
+    callers = [at for at in range(first) if calls_functions(messages[at], read.hosted)]
+    if not callers:
+        return messages
+    groups = {member: group for group in link_groups(messages) for member in group.ids}
+    saving = _start_of_steps(messages, first, read)
+    for at in callers:
+        group = groups[messages[at].id]
+        if at >= saving and not ledger.protected.isdisjoint(group.ids):
+            start = group.positions[0]
+            ledger.repair(_MOVED_FIRST, (messages[first].id,))
+            return (*messages[:start], messages[first], *messages[start:first], *messages[first + 1 :])
+        ledger.leave(group.ids, "wire-rule", culprit=messages[at].id, refusal=_FIRST)
+    return messages
 
 
-def _signed(messages: Sequence[Message], runs: Runs, read: Remembered, ledger: Ledger) -> list[Message]:
+def _start_of_steps(messages: Sequence[Message], end: int, read: Remembered) -> int:
+    """Where the calls, results and thoughts begin that directly precede `end`; `end` where nothing follows."""
+    if end == len(messages):
+        return end
+    start = end
+    while start and _is_of_a_step(messages[start - 1], read):
+        start -= 1
+    return start
+
+
+def _is_of_a_step(message: Message, read: Remembered) -> bool:
+    if message.role in SYSTEM_ROLES or answers(message) or calls_functions(message, read.hosted):
+        return True
+    return all(isinstance(part, Reasoning) for part in message.parts)
+
+
+def _signed(messages: tuple[Message, ...], read: Remembered, ledger: Ledger) -> tuple[Message, ...]:
     signed = list(messages)
-    for run in runs.callers:
+    for run in find_runs(messages, read.hosted).callers:
         message = messages[run[0]]
         if read.knows(message):
             continue
@@ -202,7 +220,7 @@ def _signed(messages: Sequence[Message], runs: Runs, read: Remembered, ledger: L
         parts = (*message.parts[:first], Reasoning(opaque=SKIP_SIGNATURE), *message.parts[first:])
         signed[run[0]] = replace(message, parts=parts)
         ledger.note(_SIGNED, message.id)
-    return signed
+    return tuple(signed)
 
 
 def _name_merged(messages: Sequence[Message], ledger: Ledger) -> None:

@@ -22,20 +22,6 @@ def chat_faults(messages: Sequence[Json]) -> list[str]:
     return faults or [*_pairing_faults(messages), *_legacy_faults(messages)]
 
 
-def empty_contents(messages: Sequence[Json]) -> list[int]:
-    """Give the places of messages that say nothing: no call and only blank content. Results may be empty."""
-    return [at for at, message in enumerate(messages) if _says_nothing(message)]
-
-
-def _says_nothing(message: Json) -> bool:
-    if message["role"] in ("tool", "function") or message.get("tool_calls") or message.get("function_call"):
-        return False
-    content = message.get("content")
-    if isinstance(content, str):
-        return not content.strip()
-    return not any(part.get("type") != "text" or part["text"].strip() for part in content or ())
-
-
 def _message_faults(message: Json) -> Iterator[str]:
     if not isinstance(message, dict):
         yield "no object"

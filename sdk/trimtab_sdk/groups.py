@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TypeAlias
 
 from trimtab_sdk.messages import (
@@ -91,22 +92,28 @@ def _take_nearest(waiting: dict[str, list[deque[Place]]], call_id: str) -> Place
     return call
 
 
-def link_groups(messages: Sequence[Message]) -> tuple[Group, ...]:
-    """Split a conversation into groups, ordered by their first member.
+def link_groups(messages: Sequence[Message], costs: Sequence[int] | None = None) -> tuple[Group, ...]:
+    """Split a conversation into groups, ordered by their first member; `costs` are the tokens of each message.
 
     Takes time linear in the number of parts. Every message is in exactly one group. Reasoning that stands in
     a message of its own joins the assistant message right behind it, and the calls that follow that directly:
     a wire that gives each item a message of its own splits one answer into such a run.
     """
     if not any(_may_link(message) for message in messages):
-        return tuple([Group((message.id,), (position,)) for position, message in enumerate(messages)])
+        tokens = repeat(0) if costs is None else costs
+        return tuple(
+            [
+                Group((message.id,), (position,), cost)
+                for position, (message, cost) in enumerate(zip(messages, tokens, strict=False))
+            ]
+        )
     pairing = pair_calls(messages)
     roots = _Roots(len(messages))
     for (result, _), (call, _) in pairing.call_of.items():
         roots.join(result, call)
     _join_approvals(messages, roots)
     _join_reasoning(messages, roots)
-    return _collect(messages, roots, pairing)
+    return _collect(messages, roots, pairing, costs)
 
 
 _LINKING = (ToolCall, ToolResult, ApprovalRequest, ApprovalResponse, Reasoning)
@@ -193,7 +200,9 @@ def _only_reasoning(message: Message) -> bool:
     )
 
 
-def _collect(messages: Sequence[Message], roots: _Roots, pairing: Pairing) -> tuple[Group, ...]:
+def _collect(
+    messages: Sequence[Message], roots: _Roots, pairing: Pairing, costs: Sequence[int] | None
+) -> tuple[Group, ...]:
     members: dict[int, list[int]] = {}
     for position in range(len(messages)):
         members.setdefault(roots.find(position), []).append(position)
@@ -204,11 +213,14 @@ def _collect(messages: Sequence[Message], roots: _Roots, pairing: Pairing) -> tu
         if isinstance(part, ToolCall):
             unanswered.setdefault(roots.find(position), []).append(part.call_id)
     return tuple(
-        Group(
-            ids=tuple(messages[at].id for at in positions),
-            positions=tuple(positions),
-            orphan=root in orphaned,
-            open_calls=tuple(unanswered.get(root, ())),
-        )
-        for root, positions in members.items()
+        [
+            Group(
+                tuple([messages[at].id for at in positions]),
+                tuple(positions),
+                0 if costs is None else sum([costs[at] for at in positions]),
+                root in orphaned,
+                tuple(unanswered.get(root, ())),
+            )
+            for root, positions in members.items()
+        ]
     )

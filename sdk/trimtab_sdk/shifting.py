@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from trimtab_sdk.errors import InvalidBudgetError, InvalidRequestError, TokenBudgetExceededError
-from trimtab_sdk.groups import Group, link_groups, with_tokens
+from trimtab_sdk.groups import Group, link_groups
 from trimtab_sdk.messages import Message
 from trimtab_sdk.protection import (
     current_input,
@@ -63,7 +63,7 @@ def shift_context(
     _check_ids(messages)
     costs = [count_tokens(message) for message in messages]
     total = sum(costs)
-    groups = with_tokens(link_groups(messages), costs)
+    groups = link_groups(messages, costs)
     keep = _closed(groups, protected) if protected is not None else protection_reasons(messages, groups)
     leaving = choose_departures(messages, groups, total=total, budget=budget, target=target, protected=keep)
     if total - sum(departure.group.tokens for departure in leaving) > budget:
@@ -93,7 +93,7 @@ def choose_departures(
         return ()
     goal = budget if target is None else min(target, budget)
     leaving: list[Departure] = []
-    for departure in leaving_order(messages, groups, protected=protected):
+    for departure in _in_order(messages, groups, protected):
         if total <= goal:
             break
         total -= departure.group.tokens
@@ -111,23 +111,33 @@ def leaving_order(
 
     Groups that cost nothing stay: leaving them out would win nothing.
     """
+    return tuple(_in_order(messages, groups, protected))
+
+
+def _in_order(
+    messages: Sequence[Message], groups: Sequence[Group], protected: Collection[str]
+) -> Iterator[Departure]:
     last = {group.positions[0] for group in unanswered_step(messages, groups)}
     started = _running_since(messages, groups)
-    ranked: tuple[list[Departure], ...] = ([], [], [])
+    running: list[Departure] = []
+    unanswered: list[Departure] = []
     for group in groups:
         if group.tokens <= 0 or not is_free(group, protected):
             continue
         if group.positions[0] in last:
-            ranked[2].append(Departure(group, "running-turn"))
+            unanswered.append(Departure(group, "running-turn"))
         elif started is not None and _is_step(messages, group, started):
-            ranked[1].append(Departure(group, "running-turn"))
+            running.append(Departure(group, "running-turn"))
         else:
-            ranked[0].append(Departure(group, "context-shift"))
-    return (*ranked[0], *ranked[1], *ranked[2])
+            yield Departure(group, "context-shift")
+    yield from running
+    yield from unanswered
 
 
 def is_free(group: Group, protected: Collection[str]) -> bool:
     """Tell whether no member of the group is protected."""
+    if len(group.ids) == 1:
+        return group.ids[0] not in protected
     return not any(member in protected for member in group.ids)
 
 

@@ -10,6 +10,7 @@ from trimtab.fitting.context import Context
 from trimtab.fitting.counting import Counter
 from trimtab.fitting.placing import find_edge
 from trimtab_sdk.edit import Span, keep_spans
+from trimtab_sdk.groups import with_tokens
 from trimtab_sdk.messages import Message, Path, texts_of, with_texts
 
 CARRIED_REASONS = frozenset({"context-shift", "running-turn", "low-relevance", "summarized", "final-budget"})
@@ -57,7 +58,8 @@ def reapply(carried: Carried, context: Context, account: Account, counter: Count
             costs[message.id] = counter.message(message)
             account.shorten(message.id, "context-shift", cuts)
         messages.append(message)
-    cut = context.with_messages(messages, costs, groups=context.groups)
+    tokens = [costs[message.id].tokens for message in messages]
+    cut = context.with_messages(messages, costs, groups=with_tokens(context.groups, tokens))
     return _reinsert(carried, cut, account, counter) if carried.inserts else cut
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab_sdk.counting import Cost
-from trimtab_sdk.groups import Group, link_groups, with_tokens
+from trimtab_sdk.groups import Group, link_groups
 from trimtab_sdk.messages import Message
 
 
@@ -39,13 +39,13 @@ class Context:
         *,
         groups: Sequence[Group] | None = None,
     ) -> Context:
-        """Give the context with other messages; `groups` saves linking them again.
+        """Give the context with other messages; `groups`, with their tokens, saves linking them again.
 
         Every message must have its cost, in `costs` or from before.
         """
         known = self.costs if costs is None else costs
         tokens = [known[message.id].tokens for message in messages]
-        linked = with_tokens(link_groups(messages) if groups is None else groups, tokens)
+        linked = link_groups(messages, tokens) if groups is None else tuple(groups)
         return Context(
             messages=tuple(messages),
             groups=linked,

@@ -21,7 +21,7 @@ from trimtab.fitting.reasoning import strip_bound_reasoning
 from trimtab.loading.plugins import INTERCEPT, SHIFT
 from trimtab_sdk.counting import Cost
 from trimtab_sdk.errors import InvalidRequestError, PluginError
-from trimtab_sdk.groups import link_groups
+from trimtab_sdk.groups import link_groups, with_tokens
 from trimtab_sdk.messages import Message
 from trimtab_sdk.protection import protection_reasons
 
@@ -62,11 +62,11 @@ def run_pipeline(job: Job) -> Outcome:
 
 def _read(job: Job) -> Context:
     messages = job.messages
-    groups = link_groups(messages)
-    protected = protection_reasons(messages, groups, pins=job.pins, tail=job.tail)
     costs = job.costs
     if costs is None:
         costs = job.setup.counter.messages(messages, job.on_progress)
+    groups = link_groups(messages, [costs[message.id].tokens for message in messages])
+    protected = protection_reasons(messages, groups, pins=job.pins, tail=job.tail)
     return first_context(
         messages,
         groups,
@@ -200,4 +200,5 @@ def _recount(job: Job, context: Context) -> Context:
     if not changed:
         return context
     costs = {**context.costs, **job.setup.counter.messages(changed)}
-    return context.with_messages(context.messages, costs, groups=context.groups)
+    tokens = [costs[message.id].tokens for message in context.messages]
+    return context.with_messages(context.messages, costs, groups=with_tokens(context.groups, tokens))

@@ -57,4 +57,24 @@ MESSAGES = st.one_of(
     st.builds(say, st.just("assistant"), st.lists(st.builds(use, CALL_IDS), min_size=1, max_size=2)),
     st.builds(say, st.just("system"), st.one_of(WORDS, st.lists(st.builds(text, WORDS), max_size=2))),
 )
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> list[Wire]:
+    """A step with all its results, in messages of several shapes, with others somewhere between."""
+    called = draw(st.lists(CALL_IDS, min_size=1, max_size=3))
+    answered = draw(st.permutations(called))
+    cut = draw(st.integers(0, len(called)))
+    words = draw(st.sampled_from([[], [text("And?")]]))
+    around = [*words, *(found(one) for one in answered[cut:])]
+    shapes = [asks(*called), answers(*answered[:cut]), say("user", draw(st.permutations(around)))]
+    made = [one for one in shapes if one["content"]]
+    for between in draw(st.lists(MESSAGES, max_size=2)):
+        made.insert(draw(st.integers(0, len(made))), between)
+    return made
+
+
+CHATS = st.lists(st.one_of(steps(), st.lists(MESSAGES, max_size=2)), max_size=5).map(
+    lambda pieces: [one for piece in pieces for one in piece]
+)
 SYSTEMS = st.one_of(st.none(), WORDS, st.lists(st.builds(text, WORDS), max_size=2))

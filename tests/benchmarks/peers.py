@@ -1,7 +1,7 @@
 """How other libraries trim a conversation, each with the same exact counter; only those installed are run.
 
-They differ in what they do: langchain-core keeps the last messages, turnsafe checks the history and drops whole turns,
-haystack-ai drops turns, then agent steps. None of them counts tools, gives an account, or runs plugins.
+They differ in what they do: langchain-core keeps the last messages, turnsafe checks the history and drops whole
+turns, haystack-ai drops whole turns, then steps of the running one.
 """
 
 from __future__ import annotations

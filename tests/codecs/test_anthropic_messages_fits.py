@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import trimtab
-from anthropic_bodies import MESSAGES, SYSTEMS
+from anthropic_bodies import CHATS, SYSTEMS
 from anthropic_wire import anthropic_faults, blocks_of, body_errors
 from factories import Strategy
 from trimtab_sdk import Edit, Insert, InvalidRequestError, TokenBudgetExceededError
@@ -178,7 +178,7 @@ def test_calls_that_share_an_id_get_one_each() -> None:
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(MESSAGES, max_size=10), SYSTEMS, st.integers(20, 400), st.sampled_from(["truncate", "manual"]))
+@given(CHATS, SYSTEMS, st.integers(20, 400), st.sampled_from(["truncate", "manual"]))
 def test_every_fit_gives_what_the_wire_takes(chat: list[Body], system: object, limit: int, strategy: str) -> None:
     body = {"system": system, "messages": chat} if system is not None else {"messages": chat}
     before = copy.deepcopy(body)

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from anthropic_bodies import MESSAGES, SYSTEMS, Wire, answers, asks, found, say, text, thought, use
+from anthropic_bodies import CHATS, SYSTEMS, Wire, answers, asks, found, say, text, thought, use
 from anthropic_wire import anthropic_faults, body_errors
 from conversations import neutral_chats, openai_chats
 from factories import calls, message, result
@@ -20,6 +19,7 @@ from trimtab_plugins.codecs.neutral import Neutral
 from trimtab_sdk import (
     Adapted,
     Audio,
+    Compaction,
     Decoded,
     File,
     Image,
@@ -256,6 +256,13 @@ def test_a_compaction_may_be_first() -> None:
     assert adapt(chat) == (Adapted(CODEC.decode(chat).messages), chat)
 
 
+def test_a_compaction_of_another_provider_is_taken_out() -> None:
+    for foreign in (Compaction("openai", "c2Vj"), Compaction("anthropic", "c2Vj")):
+        adapted, sent = adapt_foreign(message("u"), Message("a", "assistant", (foreign, Text("yes"))))
+        assert sent == [say("user", "u"), say("assistant", "yes")]
+        assert adapted.repairs[0].ids == ("a",)
+
+
 def test_parts_of_other_providers_are_taken_out_and_named() -> None:
     adapted, sent = adapt_foreign(
         Message("u", "user", (Text("hear"), Audio(data="AAAA", format="wav"), Unknown({"type": "video"}))),
@@ -337,7 +344,7 @@ def check(decoded: Decoded, protected: Sequence[str] = ()) -> None:
 
 
 @properties
-@given(st.lists(MESSAGES, max_size=12), SYSTEMS)
+@given(CHATS, SYSTEMS)
 def test_every_conversation_becomes_one_that_the_wire_takes(chat: list[Wire], system: object) -> None:
     body = {"messages": chat} if system is None else {"system": system, "messages": chat}
     before = copy.deepcopy(body)
@@ -362,7 +369,7 @@ def test_every_chat_completions_chat_becomes_one_that_the_wire_takes(chat: list[
 
 
 @properties
-@given(st.lists(MESSAGES, max_size=12))
+@given(CHATS)
 def test_what_was_sent_once_comes_back_as_it_is(chat: list[Wire]) -> None:
     _, sent = adapt(chat)
     adapted, again = adapt(sent)

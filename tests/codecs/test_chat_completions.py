@@ -27,6 +27,7 @@ from trimtab_sdk import (
     ToolCall,
     ToolResult,
     Unknown,
+    labelled,
     texts_of,
     with_texts,
 )
@@ -606,3 +607,16 @@ def test_any_json_is_read_or_refused_and_never_changed(data: Any) -> None:
     else:
         assert len({message.id for message in decoded.messages}) == len(decoded.messages)
     assert data == before
+
+
+def test_a_labelled_summary_is_known_again_and_no_system_text() -> None:
+    summary = labelled("Crates were weighed.", plugin="summarize", summary=True)
+    read = ChatCompletions().decode(
+        [
+            {"role": "system", "content": "Be brief."},
+            {"role": "system", "content": summary},
+            {"role": "system", "content": [{"type": "text", "text": labelled("x", plugin="tap", summary=False)}]},
+            {"role": "user", "content": summary},
+        ]
+    )
+    assert [message.source for message in read.messages] == ["system", "summary", "plugin", "input"]

@@ -9,11 +9,10 @@ and the signature is free; what is there as an encrypted text alone costs a toke
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trimtab_plugins.codecs.anthropic_messages_kept import COMPACTED_BY
+from trimtab_plugins.codecs.anthropic_messages_kept import compaction_block
 from trimtab_plugins.codecs.media_prices import (
     IMAGE,
     audio_price,
@@ -109,9 +108,8 @@ def _part_cost(part: Part, model: str, count: CountText) -> Cost:
         return Cost(file_price(part) + count(part.name) + count(part.text), _PARTS)
     if isinstance(part, Unknown):
         return Cost(_raw_tokens(part.raw, count), _PARTS)
-    if isinstance(part, Compaction) and part.provider == COMPACTED_BY:
-        return Cost(_raw_tokens(json.loads(part.opaque), count), _PARTS)
-    return Cost(0)
+    block = compaction_block(part) if isinstance(part, Compaction) else None
+    return Cost(0) if block is None else Cost(_raw_tokens(block, count), _PARTS)
 
 
 def _result_cost(result: ToolResult, model: str, count: CountText) -> Cost:

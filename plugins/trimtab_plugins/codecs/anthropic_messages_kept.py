@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trimtab_plugins.codecs.anthropic_messages_input import read_input
 from trimtab_plugins.codecs.originals import Kept
+from trimtab_plugins.codecs.reading import JsonObject
 from trimtab_sdk import (
     ApprovalRequest,
     ApprovalResponse,
@@ -61,10 +63,16 @@ def is_aside_text(message: Message, kept: AnthropicKept) -> bool:
     return is_system(message) and not is_listed_system(message, kept) and not is_head(message, kept)
 
 
+def compaction_block(part: Compaction) -> JsonObject | None:
+    """Give the block that a compaction was read from, None for one of another provider."""
+    block = read_input(part.opaque) if part.provider == COMPACTED_BY else None
+    return block if block is not None and block.get("type") == "compaction" else None
+
+
 def is_written(part: Part) -> bool:
     """Tell whether a part has a place on this wire."""
     if isinstance(part, Compaction):
-        return part.provider == COMPACTED_BY
+        return compaction_block(part) is not None
     return not isinstance(part, ApprovalRequest | ApprovalResponse | Notice)
 
 

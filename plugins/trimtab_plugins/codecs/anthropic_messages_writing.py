@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from trimtab_plugins.codecs.anthropic_messages_input import read_input
-from trimtab_plugins.codecs.anthropic_messages_kept import is_written
+from trimtab_plugins.codecs.anthropic_messages_kept import compaction_block, is_written
 from trimtab_plugins.codecs.anthropic_messages_media import file_block, image_block
 from trimtab_plugins.codecs.content import result_parts
 from trimtab_plugins.codecs.reading import JsonObject, is_blank, shown
@@ -53,7 +52,7 @@ def _is_blank_text(part: Part) -> bool:
 def write_block(part: Part, message: Message) -> object:
     """Write one part of a message. Raises InvalidRequestError for one that has no place in it."""
     if isinstance(part, Compaction):
-        return json.loads(part.opaque)
+        return compaction_block(part)
     if isinstance(part, ToolCall):
         return _write_call(part, message)
     if isinstance(part, ToolResult):

@@ -17,6 +17,7 @@ from trimtab_plugins.codecs.reading import (
     object_in,
     read_object,
     read_text,
+    source_of_system,
     text_if_any,
     text_in,
     wrong,
@@ -134,7 +135,7 @@ def _read_plain(raw: object, message_id: str, said: Source) -> Message | None:
     if role == "user" or role == "assistant":
         source = said
     elif role == "system" or role == "developer":
-        source = "system"
+        source = source_of_system(content)
     else:
         return None
     return Message(message_id, role, (Text(content),), None, source, False, False, False, None, EMPTY_META)
@@ -143,13 +144,14 @@ def _read_plain(raw: object, message_id: str, said: Source) -> Message | None:
 def _read_full(raw: object, path: str, message_id: str, said: Source, conversation: Conversation) -> Message:
     wire, sentences = mend_message(read_object(raw, path))
     role = _read_role(wire, path)
+    parts = _read_parts(wire, path)
     meta = wire.get("meta")
     message = Message(
         id=message_id,
         role=role,
-        parts=_read_parts(wire, path),
+        parts=parts,
         name=name_of(wire, path),
-        source="system" if role in ("system", "developer") else said,
+        source=source_of_system(*parts) if role in ("system", "developer") else said,
         meta=meta if isinstance(meta, dict) else EMPTY_META,
     )
     conversation.entries[message_id] = Entry(message, wire)

@@ -11,7 +11,7 @@ from trimtab_plugins.codecs.gemini_contents_writing import Piece, packed, pieces
 from trimtab_plugins.codecs.gemini_framing import GeminiFraming
 from trimtab_plugins.codecs.gemini_originals import SYSTEM_ID, Remembered, remembered_by
 from trimtab_plugins.codecs.gemini_recognition import recognize_contents
-from trimtab_plugins.codecs.gemini_rules import adapt_conversation
+from trimtab_plugins.codecs.gemini_rules import adapt_conversation, has_steps
 from trimtab_plugins.codecs.gemini_splicing import splice_entries
 from trimtab_plugins.codecs.gemini_system import joined_text, place_system_text
 from trimtab_plugins.codecs.gemini_values import field_key
@@ -95,7 +95,7 @@ class GeminiContents:
         """Leave out unpaired and empty messages, put results behind their calls, and report what was mended."""
         read = remembered_by(self.name, originals)
         adapted = adapt_conversation(messages, read, protected)
-        if adapted.refused:
+        if adapted.refused or not has_steps(adapted.messages):
             return adapted
         joined = _name_joined(list(pieces_of(adapted.messages, read)))
         return replace(adapted, repairs=(*adapted.repairs, *joined)) if joined else adapted

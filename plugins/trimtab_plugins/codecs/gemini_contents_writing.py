@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from trimtab_plugins.codecs.gemini_contents_parts import patch_part, write_call, write_part, write_response
-from trimtab_plugins.codecs.gemini_originals import Remembered, is_unchanged
+from trimtab_plugins.codecs.gemini_originals import Remembered, is_plain, is_unchanged
 from trimtab_plugins.codecs.gemini_runs import SYSTEM_ROLES, answers
 from trimtab_plugins.codecs.gemini_system import place_system_text
 from trimtab_plugins.codecs.gemini_values import field_key
@@ -71,6 +71,8 @@ def call_names(messages: Sequence[Message]) -> dict[Place, str]:
 
 def _known_piece(entry: Entry, message: Message) -> Piece:
     wire = entry.wire if is_unchanged(entry, message) else _patched(entry, message)
+    if is_plain(message):
+        return Piece("user" if message.role == "user" else "model", wire, (message.id,), known=True)
     calls = any(isinstance(part, ToolCall) for part in message.parts)
     return Piece(_kind_of(message), wire, (message.id,), calls, known=True)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from trimtab_plugins.codecs.gemini_ledger import Ledger
 from trimtab_plugins.codecs.gemini_media import has_place
-from trimtab_plugins.codecs.gemini_originals import Remembered
+from trimtab_plugins.codecs.gemini_originals import Remembered, is_plain
 from trimtab_plugins.codecs.gemini_values import SKIP_SIGNATURE, parse_object
 from trimtab_plugins.codecs.reading import json_text, shown
 from trimtab_sdk import (
@@ -40,16 +40,14 @@ _ARGUMENTS = "wrapped arguments that are no JSON object in one, under the key ar
 
 def clear_foreign(messages: Sequence[Message], read: Remembered, ledger: Ledger) -> tuple[Message, ...]:
     """Take what has no place out of the messages that `read` does not know; without any they stay the same."""
+    foreign = [at for at, message in enumerate(messages) if not is_plain(message) and not read.knows(message)]
+    if not foreign:
+        return tuple(messages)
     out = list(messages)
-    foreign = [at for at, message in enumerate(messages) if not read.knows(message) and not _is_plain(message)]
     hosted = _hosted_places(messages, foreign)
     for at in foreign:
         out[at] = _cleared(at, messages[at], hosted, ledger)
     return tuple(out)
-
-
-def _is_plain(message: Message) -> bool:
-    return message.name is None and len(message.parts) == 1 and type(message.parts[0]) is Text
 
 
 def _hosted_places(messages: Sequence[Message], foreign: Sequence[int]) -> frozenset[Place]:

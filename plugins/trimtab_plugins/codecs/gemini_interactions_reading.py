@@ -71,9 +71,9 @@ def read_steps(items: Sequence[object], *, names: Sequence[str] = ()) -> Steps:
         path = f"input[{position}]"
         said: Source = "input" if position >= first_input else "history"
         step = read_object(item, path)
-        role, parts = _read_step(step, path)
-        message = Message(name, role, parts, source=said)
         kind = type_of(step)
+        role, parts = _read_plain(step, kind) or _read_step(step, path)
+        message = Message(name, role, parts, source=said)
         steps.uncounted.update(step.keys() - _STEP_KEYS.get(kind, step.keys()))
         if kind not in _STEP_KEYS and any(isinstance(part, ToolCall | ToolResult) for part in parts):
             steps.hosted.add(name)
@@ -87,6 +87,17 @@ def _input_start(items: Sequence[object]) -> int:
     while start and type_of(items[start - 1]) == "user_input":
         start -= 1
     return start
+
+
+def _read_plain(step: JsonObject, kind: str) -> tuple[Role, tuple[Part, ...]] | None:
+    """The short way for what most histories hold: a user's or a model's text, and nothing else."""
+    content = step.get("content")
+    if kind not in ("user_input", "model_output") or not isinstance(content, list) or len(content) != 1:
+        return None
+    only = content[0]
+    if not isinstance(only, dict) or only.get("type") != "text" or not isinstance(only.get("text"), str):
+        return None
+    return "user" if kind == "user_input" else "assistant", (Text(only["text"]),)
 
 
 def _read_step(step: JsonObject, path: str) -> tuple[Role, tuple[Part, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from trimtab_plugins.codecs.originals import Entry
 from trimtab_plugins.codecs.reading import JsonObject
-from trimtab_sdk import Message, Originals
+from trimtab_sdk import Message, Originals, Text
 
 SYSTEM_ID = "system"
 """The id of the message that stands for the body's system instruction."""
@@ -37,6 +37,12 @@ class Remembered:
     def knows(self, message: Message) -> bool:
         """Tell whether the message was read by this codec."""
         return message.id in self.entries or (self.system is not None and message.id == self.system.id)
+
+
+def is_plain(message: Message) -> bool:
+    """Tell whether a message is one text and nothing else, as most are: few rules touch it."""
+    parts = message.parts
+    return len(parts) == 1 and type(parts[0]) is Text and message.name is None and message.role != "tool"
 
 
 def remembered_by(codec: str, originals: Originals) -> Remembered:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
 
 from trimtab_plugins.codecs.gemini_foreign import clear_foreign
 from trimtab_plugins.codecs.gemini_ledger import Ledger
-from trimtab_plugins.codecs.gemini_originals import Remembered
+from trimtab_plugins.codecs.gemini_originals import Remembered, is_plain
 from trimtab_plugins.codecs.gemini_runs import (
     SYSTEM_ROLES,
     answers,
@@ -68,7 +70,7 @@ def adapt_conversation(messages: Sequence[Message], read: Remembered, protected:
     """
     ledger = Ledger(frozenset(protected))
     here = clear_foreign(messages, read, ledger)
-    linked = any(_calls_or_answers(message) for message in here)
+    linked = has_steps(here)
     if linked:
         _judge_pairs(here, read, ledger)
     _judge_empty(here, read, ledger)
@@ -79,8 +81,14 @@ def adapt_conversation(messages: Sequence[Message], read: Remembered, protected:
     return ledger.adapted(here)
 
 
-def _calls_or_answers(message: Message) -> bool:
-    return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
+def has_steps(messages: Sequence[Message]) -> bool:
+    """Tell whether any message holds a call or a result."""
+    return any(
+        isinstance(part, ToolCall | ToolResult)
+        for message in messages
+        if not is_plain(message)
+        for part in message.parts
+    )
 
 
 def _judge_pairs(messages: Sequence[Message], read: Remembered, ledger: Ledger) -> None:
@@ -108,12 +116,18 @@ def _open_calls_text(call_ids: Sequence[str]) -> str:
 
 def _judge_empty(messages: Sequence[Message], read: Remembered, ledger: Ledger) -> None:
     for message in messages:
-        if message.id in ledger.left_out or not all(_says_nothing(part) for part in message.parts):
+        if message.id in ledger.left_out or _says_something(message):
             continue
         if message.id not in ledger.protected:
             ledger.left_out[message.id] = "empty"
         elif not _can_be_blank(message, read):
             ledger.refused.setdefault(message.id, _EMPTY)
+
+
+def _says_something(message: Message) -> bool:
+    if is_plain(message):
+        return not _says_nothing(message.parts[0])
+    return not all(_says_nothing(part) for part in message.parts)
 
 
 def _says_nothing(part: Part) -> bool:
@@ -176,7 +190,7 @@ def _with_input_first(messages: tuple[Message, ...], read: Remembered, ledger: L
 
     A protected one is saved by the user message right behind its results, which moves in front of it.
     """
-    first = next((at for at, message in enumerate(messages) if message.role == "user"), len(messages))
+    first = next((at for at, one in enumerate(messages) if one.role == "user" and not answers(one)), len(messages))
     callers = [at for at in range(first) if calls_functions(messages[at], read.hosted)]
     if not callers:
         return messages
@@ -224,18 +238,8 @@ def _signed(messages: tuple[Message, ...], read: Remembered, ledger: Ledger) -> 
 
 
 def _name_merged(messages: Sequence[Message], ledger: Ledger) -> None:
-    row: list[str] = []
-    for message in messages:
-        if message.role in SYSTEM_ROLES:
-            continue
-        if message.role != "user":
-            _close_row(row, ledger)
-        else:
-            row.append(message.id)
-    _close_row(row, ledger)
-
-
-def _close_row(row: list[str], ledger: Ledger) -> None:
-    if len(row) > 1:
-        ledger.repair(_MERGED, row)
-    row.clear()
+    spoken = (message for message in messages if message.role not in SYSTEM_ROLES)
+    for role, row in groupby(spoken, key=attrgetter("role")):
+        ids = [message.id for message in row] if role == "user" else []
+        if len(ids) > 1:
+            ledger.repair(_MERGED, ids)

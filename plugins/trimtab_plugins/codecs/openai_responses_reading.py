@@ -17,6 +17,7 @@ from trimtab_plugins.codecs.reading import (
     read_list,
     read_object,
     read_text,
+    source_of_system,
     wrong,
 )
 from trimtab_sdk import EMPTY_META, Decoded, Message, Repair, Source, Text, Unknown, pair_calls
@@ -144,12 +145,13 @@ def _read_item(item: object, path: str, message_id: str, said: Source, reading: 
         raise wrong(f"{path}.type", _EXPECTED_TYPE, raw.get("type", MISSING))
     wire, sentences = mend_item(raw, kind)
     role = read_role(wire, kind, path)
+    parts = read_parts(wire, kind, path)
     meta = wire.get("meta")
     message = Message(
         id=message_id,
         role=role,
-        parts=read_parts(wire, kind, path),
-        source="system" if role in ("system", "developer") else said,
+        parts=parts,
+        source=source_of_system(*parts) if role in ("system", "developer") else said,
         meta=meta if isinstance(meta, dict) else EMPTY_META,
     )
     reading.entries[message_id] = Entry(message, wire)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from trimtab_sdk import InvalidRequestError
+from trimtab_sdk import InvalidRequestError, Source, Text, labelled_source
 
 JsonObject: TypeAlias = dict[str, object]
 
@@ -127,3 +127,11 @@ def shown_list(names: Iterable[str]) -> str:
 def is_blank(text: str) -> bool:
     """Tell whether a text has nothing but blanks."""
     return not text or text.isspace()
+
+
+def source_of_system(*parts: object) -> Source:
+    """Give the source of a system message: what a host labelled as a plugin's text is known again by its label."""
+    if len(parts) != 1:
+        return "system"
+    text = parts[0].text if isinstance(parts[0], Text) else parts[0]
+    return (labelled_source(text) if isinstance(text, str) else None) or "system"

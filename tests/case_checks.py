@@ -65,11 +65,10 @@ def report_id(run: Run, key: Key) -> str:
     """Give the id that the product's report has for a message."""
     if key == HEAD and run.setup.head is not None:
         return run.setup.wire.head_id
-    return key if isinstance(key, str) else str(_own_id(run.given(key)) or f"m{key}")
-
-
-def _own_id(message: Json) -> Json:
-    return None if {"call_id", "functionCall"} & message.keys() else message.get("id")
+    if isinstance(key, str):
+        return key
+    has_id = not run.case.format.startswith(("gemini", "interactions"))
+    return str((has_id and run.given(key).get("id")) or f"m{key}")
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -11,16 +11,16 @@ def groups_of(views: Sequence[View]) -> list[list[int]]:
     """Split messages into groups of places, ordered by first member.
 
     A result belongs to the nearest earlier message with an open call of its id, an approval to its call, and an
-    assistant message that only thinks to the assistant message right behind it.
+    assistant message that only thinks to the assistant message right behind it and the calls that follow that.
     """
     owner = list(range(len(views)))
     open_calls = [[call.id for call in view.calls] for view in views]
     for at, view in enumerate(views):
         for root in (*_calls_of(view, at, open_calls), *_asked_in(view, at, views)):
             _join(owner, root, at)
-    for at, view in enumerate(views[1:], 1):
-        if view.role == "assistant" and views[at - 1].only_thinks:
-            _join(owner, at - 1, at)
+    for first, last in _thought_runs(views):
+        for at in range(first + 1, last + 1):
+            _join(owner, first, at)
     groups: dict[int, list[int]] = {}
     for at, root in enumerate(owner):
         groups.setdefault(root, []).append(at)
@@ -51,3 +51,22 @@ def _asked_in(view: View, at: int, views: Sequence[View]) -> Iterator[int]:
 
 def _nearest(at: int, holds: Sequence[bool]) -> Iterator[int]:
     yield from [place for place in range(at + 1) if holds[place]][-1:]
+
+
+def _thought_runs(views: Sequence[View]) -> Iterator[tuple[int, int]]:
+    """The first and last place of what one thought leads to: thinking, an answer, the calls right behind it."""
+    at = 0
+    while at < len(views):
+        first = last = at
+        while last < len(views) and views[last].only_thinks:
+            last += 1
+        if last > first:
+            while last + 1 < len(views) and views[last].role == "assistant" and _only_calls(views[last + 1]):
+                last += 1
+            answered = last < len(views) and views[last].role == "assistant"
+            yield first, last if answered else last - 1
+        at = last + 1
+
+
+def _only_calls(view: View) -> bool:
+    return view.role == "assistant" and bool(view.calls)

@@ -19,7 +19,10 @@ _TALK = frozenset({"user_input", "model_output"})
 def contents_faults(contents: Sequence[Json]) -> list[str]:
     """Give one sentence for each fault of a list of contents; none means a server takes it."""
     faults = [f"{at}: {fault}" for at, content in enumerate(contents) for fault in _content_faults(content)]
-    return faults or [*_row_faults([content["role"] for content in contents]), *_turn_faults(contents)]
+    if faults:
+        return faults
+    said = ["" if _names(content, "functionResponse") else content["role"] for content in contents]
+    return [*_row_faults(said), *_turn_faults(contents)]
 
 
 def _content_faults(content: Json) -> Iterator[str]:

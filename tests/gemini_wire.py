@@ -129,8 +129,8 @@ def _unknown_models(value: object) -> Iterator[str]:
     if isinstance(value, BaseModel):
         if type(value).__name__.startswith("Unknown"):
             yield repr(value)
-        for name in type(value).model_fields:
-            yield from _unknown_models(getattr(value, name))
+        for inner in vars(value).values():
+            yield from _unknown_models(inner)
     elif isinstance(value, list):
         for item in value:
             yield from _unknown_models(item)

@@ -162,6 +162,11 @@ class Translator:
         return self._target.system_anywhere
 
     @property
+    def user_first(self) -> bool:
+        """Whether the user must speak first on the wire that is written."""
+        return self._target.user_first
+
+    @property
     def binds_reasoning(self) -> bool:
         """As the target has it."""
         return self._target.binds_reasoning

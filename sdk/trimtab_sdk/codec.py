@@ -95,6 +95,11 @@ class Codec(Protocol):
         """Whether reasoning is bound to everything before it, so that it must leave when that changes."""
         ...
 
+    @property
+    def user_first(self) -> bool:
+        """Whether the user must speak before the model does."""
+        ...
+
     def recognize(self, data: object) -> Recognition:
         """Tell whether `data`, a list of messages or a request body, looks like this format; never raises."""
         ...

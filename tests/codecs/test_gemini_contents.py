@@ -351,9 +351,8 @@ def test_a_picture_in_a_result_stands_in_the_parts_of_the_response() -> None:
     )
     contents = CODEC.encode(messages).messages
     picture = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
-    assert contents[2] == user(answers("chart", {"error": "see"}, id="x", parts=[picture])) or (
-        contents[2]["parts"][0]["functionResponse"]
-        == {"id": "x", "name": "chart", "response": {"error": "see"}, "parts": [picture]}
+    assert contents[2] == user(
+        {"functionResponse": {"id": "x", "name": "chart", "response": {"error": "see"}, "parts": [picture]}}
     )
     assert content_faults(contents) == []
 
@@ -382,16 +381,13 @@ def test_only_an_assistant_message_calls_functions() -> None:
         ([user({"inlineData": {"mimeType": "image/png"}})], "contents[0].parts[0].inlineData.data"),
         ({"contents": [], "tools": {}}, "tools"),
         ({"contents": [], "generationConfig": {"maxOutputTokens": 0}}, "generationConfig.maxOutputTokens"),
-        ({"contents": [], "generation_config": []}, None),
+        ({"contents": [], "generation_config": []}, "generation_config"),
         ({"contents": [], "systemInstruction": 7}, "systemInstruction"),
         ({"contents": [], "model": 7}, "model"),
     ],
 )
-def test_a_wrong_shape_is_named_by_its_path(data: object, path: str | None) -> None:
-    if path is None:
-        assert CODEC.decode(data).max_output_tokens is None
-    else:
-        assert fault_of(data).path == path
+def test_a_wrong_shape_is_named_by_its_path(data: object, path: str) -> None:
+    assert fault_of(data).path == path
 
 
 def test_keys_that_are_no_part_of_the_wire_are_kept_and_named() -> None:

@@ -17,6 +17,7 @@ from trimtab.fitting.exclusion import exclude_by_hand
 from trimtab.fitting.final import final_shift, host_shift, over_budget, without
 from trimtab.fitting.guard import Caller, guard_answer
 from trimtab.fitting.job import Job, Step
+from trimtab.fitting.openings import with_opening
 from trimtab.fitting.reasoning import strip_bound_reasoning
 from trimtab.loading.plugins import INTERCEPT, SHIFT
 from trimtab_sdk.counting import Cost
@@ -67,6 +68,8 @@ def _read(job: Job) -> Context:
         costs = job.setup.counter.messages(messages, job.on_progress)
     groups = link_groups(messages, [costs[message.id].tokens for message in messages])
     protected = protection_reasons(messages, groups, pins=job.pins, tail=job.tail)
+    if job.setup.codec.user_first:
+        protected = with_opening(messages, groups, protected)
     return first_context(
         messages,
         groups,

@@ -25,6 +25,7 @@ class AnthropicMessages:
     name = CODEC
     system_anywhere = False
     binds_reasoning = True
+    user_first = True
 
     def recognize(self, data: object) -> Recognition:
         """Tell whether this looks like Anthropic Messages; a list of plain texts may be any format."""

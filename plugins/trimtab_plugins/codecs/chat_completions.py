@@ -26,6 +26,7 @@ class ChatCompletions:
     name = "chat-completions"
     system_anywhere = True
     binds_reasoning = False
+    user_first = False
 
     def recognize(self, data: object) -> Recognition:
         """Tell whether this looks like Chat Completions; a list of plain texts may be any format."""

@@ -33,6 +33,7 @@ class GeminiContents:
     name = "gemini-contents"
     system_anywhere = False
     binds_reasoning = False
+    user_first = True
 
     def recognize(self, data: object) -> Recognition:
         """Tell whether this is a list of contents or a body with one."""

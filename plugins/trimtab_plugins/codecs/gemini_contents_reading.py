@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from trimtab_plugins.codecs.gemini_call_ids import CallIds
 from trimtab_plugins.codecs.gemini_contents_parts import read_part
 from trimtab_plugins.codecs.gemini_originals import SYSTEM_ID
-from trimtab_plugins.codecs.gemini_values import field_key, field_of
+from trimtab_plugins.codecs.gemini_values import field_key, field_of, object_if_any
 from trimtab_plugins.codecs.originals import Entry
 from trimtab_plugins.codecs.reading import (
     JsonObject,
@@ -146,7 +146,7 @@ def read_body(data: object) -> ContentsBody:
         raise wrong("", "a list of contents or a request body with contents", data)
     tools, model = data.get("tools"), data.get("model")
     settings_key = field_key(data, "generationConfig") or "generationConfig"
-    settings = read_object(data.get(settings_key) or {}, settings_key)
+    settings = object_if_any(data, settings_key)
     return ContentsBody(
         items=read_list(data.get("contents"), "contents"),
         whole=data,

@@ -27,6 +27,7 @@ class GeminiInteractions:
     name = "gemini-interactions"
     system_anywhere = False
     binds_reasoning = False
+    user_first = True
 
     def recognize(self, data: object) -> Recognition:
         """Tell whether this is a list of steps or a body with one."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from trimtab_plugins.codecs.gemini_interactions_parts import read_contents
 from trimtab_plugins.codecs.gemini_originals import SYSTEM_ID
 from trimtab_plugins.codecs.gemini_recognition import CONTENT_TYPES, type_of
+from trimtab_plugins.codecs.gemini_values import object_if_any
 from trimtab_plugins.codecs.media_prices import IMAGE
 from trimtab_plugins.codecs.originals import Entry
 from trimtab_plugins.codecs.reading import (
@@ -246,7 +247,7 @@ def _response_format(data: JsonObject) -> JsonObject | None:
 
 
 def _max_output_tokens(data: JsonObject) -> int | None:
-    settings = read_object(data.get("generation_config") or {}, "generation_config")
+    settings = object_if_any(data, "generation_config")
     value = settings.get("max_output_tokens")
     if value is None:
         return None

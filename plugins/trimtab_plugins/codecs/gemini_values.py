@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NoReturn
 
-from trimtab_plugins.codecs.reading import JsonObject
+from trimtab_plugins.codecs.reading import JsonObject, read_object
 
 SKIP_SIGNATURE = "skip_thought_signature_validator"
 """The signature that Google documents for calls which no Gemini model made, such as those of an imported chat."""
@@ -26,6 +26,12 @@ def field_of(holder: Mapping[str, object], name: str) -> object:
     """Give the value of the field `name` (camel case) in either spelling, None when it is absent."""
     key = field_key(holder, name)
     return None if key is None else holder[key]
+
+
+def object_if_any(body: Mapping[str, object], key: str) -> JsonObject:
+    """Give the object at `key` of a body, or an empty one when the key is absent or null."""
+    value = body.get(key)
+    return {} if value is None else read_object(value, key)
 
 
 @cache

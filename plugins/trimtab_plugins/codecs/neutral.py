@@ -25,6 +25,7 @@ class Neutral:
     name = "neutral"
     system_anywhere = True
     binds_reasoning = False
+    user_first = False
 
     def recognize(self, data: object) -> Recognition:
         """Tell whether this looks neutral: every message has an id, and none the shape of a provider's wire."""

@@ -24,6 +24,7 @@ class OpenAIResponses:
     name = CODEC
     system_anywhere = True
     binds_reasoning = True
+    user_first = False
 
     def recognize(self, data: object) -> Recognition:
         """Tell whether this looks like Responses; a list of roles and plain texts may be any format."""

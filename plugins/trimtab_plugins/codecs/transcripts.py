@@ -28,6 +28,7 @@ class TranscriptReader:
     writes = "neutral"
     system_anywhere = True
     binds_reasoning = False
+    user_first = False
 
     def splice(
         self, decoded: Decoded, start: int, stop: int, items: Sequence[object], *, ids: Sequence[str] = ()

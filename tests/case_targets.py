@@ -15,6 +15,7 @@ from case_views import Atom
 from trimtab.conversion import Conversion, convert
 
 Places: TypeAlias = Mapping[Key, tuple[Key, ...]]
+"""Key of a case → where what the message says stands in the converted one; nothing when it did not arrive."""
 
 _UNCHANGED = frozenset(
     {
@@ -129,7 +130,15 @@ def _together(names: Sequence[Json], case: Case, places: Places) -> list[Key]:
 
 
 def _groups(groups: Sequence[Sequence[Json]], case: Case, places: Places) -> list[list[Key]]:
-    return [_together(names, case, places) for names in groups]
+    """Of a message that became several, the calls alone belong together; they are the last of them."""
+    return [
+        _together(names, case, {key: _calling(key, case, at) for key, at in places.items()}) for names in groups
+    ]
+
+
+def _calling(key: Key, case: Case, places: tuple[Key, ...]) -> tuple[Key, ...]:
+    called = {one["id"]: len(one.get("tool_calls") or ()) for one in case.messages if case.format == "neutral"}
+    return places[-called[str(key)] :] if called.get(str(key)) else places
 
 
 def _by_name(values: Mapping[str, Json], case: Case, places: Places) -> dict[Key, Json]:

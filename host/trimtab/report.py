@@ -167,8 +167,15 @@ class Entries(Sequence[Entry]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Callable[[tuple[Entry, ...]], Entries], tuple[tuple[Entry, ...]]]:
+        return _made, (self._all(),)
+
     def __repr__(self) -> str:
         return repr(self._all())
+
+
+def _made(entries: tuple[Entry, ...]) -> Entries:
+    return Entries(lambda: entries)
 
 
 @dataclass(frozen=True, slots=True)

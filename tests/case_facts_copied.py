@@ -10,8 +10,7 @@ import case_invariants as always
 from case_budgets import recount, tokens
 from case_counting import count_request, count_text
 from case_covers import Always, Cover, by
-from case_facts_turns import TURNS, the_summary_is_labelled_and_counted
-from case_facts_wires import WIRES
+from case_facts_turns import the_summary_is_labelled_and_counted
 from case_files import Json, dump
 from case_plugins import drop_oldest, strategy, watcher
 from case_run import Run
@@ -327,7 +326,5 @@ COPIED: Mapping[str, tuple[Cover, ...]] = {
         the_next_plugin_gets_clean_messages,
     ),
     "87": (nothing_is_added, the_summary_is_labelled_and_counted, the_marker_is_counted),
-    **TURNS,
-    **WIRES,
 }
 """Case id → its covers, in the order of its facts."""

@@ -57,12 +57,13 @@ def the_first_turn_cuts_to_the_target(runs: Sequence[Run]) -> None:
 
 
 def the_prefix_stays(runs: Sequence[Run]) -> None:
-    same = sum(_goes_on(one.messages, other.messages) for one, other in itertools.pairwise(runs))
+    same = sum(goes_on(one.messages, other.messages) for one, other in itertools.pairwise(runs))
     assert len(runs) == 12
     assert same >= SAME_PREFIX_AT_LEAST
 
 
-def _goes_on(before: Sequence[Json], after: Sequence[Json]) -> bool:
+def goes_on(before: Sequence[Json], after: Sequence[Json]) -> bool:
+    """Tell whether a request is the former one, byte for byte, with new messages behind it."""
     return len(after) > len(before) and dump(after[: len(before)]) == dump(before)
 
 
@@ -76,7 +77,7 @@ def the_strategy_is_called_only_when_the_carried_edit_does_not_fit(runs: Sequenc
     for run in run_steps(setup, "counted", first.expect, steps):
         calls.append(len(counted.requests))
         again.append(run)
-    slid = [not _goes_on(one.messages, other.messages) for one, other in itertools.pairwise(again)]
+    slid = [not goes_on(one.messages, other.messages) for one, other in itertools.pairwise(again)]
     called = [after > before for before, after in itertools.pairwise(calls)]
     assert calls[0] == 1
     assert called == slid

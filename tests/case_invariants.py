@@ -8,10 +8,12 @@ from collections.abc import Callable
 from case_budgets import PROTECTED_REASONS
 from case_checks import CHECKS
 from case_counting import count_request
+from case_files import Json, dump
 from case_formats import HEAD
 from case_groups import groups_of
 from case_run import Run
 from case_targets import check_conversion
+from case_view_anthropic import blocks_in
 from case_wires import faults_of
 
 LEAVING_REASONS = frozenset(
@@ -33,6 +35,8 @@ LEAVING_REASONS = frozenset(
 STAYING_REASONS = PROTECTED_REASONS | {"recent", "relevant"}
 BUDGET_REASONS = frozenset({"context-shift", "running-turn", "final-budget"})
 _ASIDES = frozenset({"persona", "character", "lorebook", "memory", "summary"})
+_BINDING = frozenset({"anthropic", "responses"})
+_THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 MINIMAL_STRATEGIES = frozenset({"truncate", "manual"})
 
 
@@ -147,6 +151,27 @@ def _wire_took_more(run: Run, behind: int) -> bool:
     return bool(taken) or any("reasoning left out" in one.message for one in run.fit.diagnostics)
 
 
+def thinking_is_sent_with_its_prefix_only(run: Run) -> None:
+    """Where the wire binds reasoning to what stands before it, it goes out only as long as nothing there is gone.
+
+    What a conversation got later may have been thought on a shortened prefix, and is passed over.
+    """
+    if run.case.format not in _BINDING:
+        return
+    kept = set(run.keys(run.fit.kept))
+    broken = run.head != run.setup.head or bool(run.fit.truncated)
+    for at, message in enumerate(run.setup.messages[: len(run.case.messages)]):
+        for block in thinking_in(message):
+            assert not broken or dump(block) not in dump(run.messages), f"{run.label}: thinking of {at} is sent"
+        broken = broken or run.setup.key_of(at) not in kept
+
+
+def thinking_in(message: Json) -> list[Json]:
+    """Give the reasoning of a message as it stands there: blocks of it, or the item itself."""
+    blocks = [message, *blocks_in(message.get("content") if "role" in message else None)]
+    return [block for block in blocks if isinstance(block, dict) and block.get("type") in _THINKING]
+
+
 def what_is_sent_is_valid(run: Run) -> None:
     CHECKS["no_lone_surrogates"](run, True)
     assert faults_of(run.messages, run.case.format, run.head) == [], run.label
@@ -171,6 +196,7 @@ INVARIANTS: tuple[Callable[[Run], None], ...] = (
     groups_leave_whole,
     no_protected_message_leaves,
     no_more_leaves_than_must,
+    thinking_is_sent_with_its_prefix_only,
     what_is_sent_is_valid,
     untouched_messages_are_sent_as_they_came,
 )

@@ -17,9 +17,15 @@ from case_covers import Waits, by, check_fact
 from case_files import Case, Json, expand, missing, unknown_keys
 from case_groups import groups_of
 from case_reading import setup_of
-from case_runner import Run, run_case
+from case_formats import WIRES
+from case_run import Run
+from case_runner import run_case
 from case_setup import Setup
-from case_wire import chat_faults, empty_contents
+from case_steps import steps_of
+from case_targets import check_conversion
+from case_viewers import views_of
+from case_wire_chat import chat_faults
+from case_wires import empty_contents
 from trimtab import Fit
 from trimtab.report import Entry
 
@@ -32,7 +38,7 @@ QUESTION = {"role": "user", "content": "Well?"}
 
 
 def case(messages: list[Json], expect: Json, *, format: str = "neutral", **settings: Any) -> Case:
-    codec = {"neutral": "neutral", "openai-chat": "chat-completions"}[format]
+    codec = WIRES[format].codec
     known = {"budget": {"max_input": 100_000}, "model": "any", "strategy": "truncate"}
     data = {
         "id": "made",
@@ -88,6 +94,13 @@ WRONG: dict[str, Json] = {
     "reasons": {"m1": ["manual"]},
     "must_not_split": [["m1", "a1"]],
     "byte_identical": True,
+    "byte_identical_blocks": ["messages[1]"],
+    "must_not_split_blocks": [["messages[0]", "messages[1]"]],
+    "must_contain": ["The ferry was early"],
+    "must_lack": ["Be brief."],
+    "because": {"s": "pinned"},
+    "named": {"wire-rule": ["u"]},
+    "images": "exact",
     "max_tokens": 20,
     "max_tokens_rule": "<= max_output",
     "first_message": "m1",
@@ -188,6 +201,7 @@ TAMPERINGS: dict[Callable[[Run], None], Callable[[Fit], dict[str, Any]]] = {
     always.groups_leave_whole: lambda fit: {"excluded": renamed(fit.kept[1]), "kept": fit.kept[2:]},
     always.no_protected_message_leaves: lambda fit: {"kept": fit.kept[:-1], "excluded": renamed(fit.kept[-1])},
     always.no_more_leaves_than_must: lambda fit: {"tokens_after": 0},
+    always.thinking_is_sent_with_its_prefix_only: lambda fit: {"kept": fit.kept[:0]},
     always.what_is_sent_is_valid: lambda fit: {"messages": [fit.messages[0], fit.messages[0]]},
     always.untouched_messages_are_sent_as_they_came: lambda fit: {"messages": fit.messages[:-1]},
 }
@@ -267,28 +281,37 @@ def test_empty_contents_are_the_blank_ones_without_calls() -> None:
         {"role": "user", "content": []},
     ]
     texts = [{"role": "user", "content": [{"type": "text", "text": "\t"}]}]
-    filled = [ASKS, {**RESULT, "content": ""}, QUESTION, {"role": "user", "content": [{"type": "image_url"}]}]
-    assert empty_contents([*blank, *texts, *filled]) == [0, 1, 2, 3]
+    picture = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    filled = [ASKS, {**RESULT, "content": ""}, QUESTION, {"role": "user", "content": [picture]}]
+    assert empty_contents([*blank, *texts, *filled], "openai-chat") == [0, 1, 2, 3]
+
+
+def grouped(messages: list[Json], form: str = "openai-chat") -> list[list[int]]:
+    return groups_of(views_of(messages, form))
 
 
 def test_groups_are_read_by_position_first() -> None:
     approval = {"approval_requests": [{"approval_id": "p", "tool_call_id": "c1"}]}
     answer = {"role": "user", "content": "Yes", "approval_responses": [{"approval_id": "p", "approved": True}]}
     thinks = {"role": "assistant", "content": None, "reasoning": "hm"}
-    assert groups_of([ASKS, QUESTION, RESULT, ASKS, RESULT]) == [[0, 2], [1], [3, 4]]
-    assert groups_of([{**ASKS, **approval}, answer, RESULT]) == [[0, 1, 2]]
-    assert groups_of([RESULT, ASKS, RESULT, RESULT]) == [[0], [1, 2], [3]]
-    assert groups_of([thinks, ASKS, RESULT, thinks, QUESTION]) == [[0, 1, 2], [3], [4]]
+    assert grouped([ASKS, QUESTION, RESULT, ASKS, RESULT]) == [[0, 2], [1], [3, 4]]
+    assert grouped([{**ASKS, **approval}, answer, RESULT]) == [[0, 1, 2]]
+    assert grouped([RESULT, ASKS, RESULT, RESULT]) == [[0], [1, 2], [3]]
+    assert grouped([thinks, ASKS, RESULT, thinks, QUESTION]) == [[0, 1, 2], [3], [4]]
+
+
+def counted(messages: list[Json], form: str = "openai-chat") -> Count:
+    return count_request(views_of(messages, form), "o200k_base")
 
 
 def test_the_independent_count_follows_the_recipe() -> None:
     named = {"role": "user", "content": "Well?", "name": "Wim"}
     expected = 3 + 3 + count_text("user") + count_text("Well?") + count_text("Wim") + 1
-    assert count_request([named], "o200k_base") == Count(expected, exact=True)
+    assert counted([named]) == Count(expected, exact=True)
     call = 3 + count_text("assistant") + count_text("weigh") + count_text("{}")
-    assert count_request([ASKS], "o200k_base") == Count(3 + call, exact=True)
+    assert counted([ASKS]) == Count(3 + call, exact=True)
     picture = {"role": "user", "content": [{"type": "image_url", "image_url": {}}]}
-    assert count_request([picture], "o200k_base") == Count(3 + 3 + count_text("user"), exact=False)
+    assert counted([picture]) == Count(3 + 3 + count_text("user"), exact=False)
 
 
 def test_short_forms_are_expanded() -> None:
@@ -303,7 +326,7 @@ def made_setup(**settings: Any) -> Setup:
 def test_budget_expressions_are_worked_out() -> None:
     setup = made_setup()
     whole = tokens("count(all)", setup)
-    assert whole == count_request(chat(), "o200k_base").tokens
+    assert whole == counted(chat()).tokens
     assert tokens(17, setup) == 17
     assert tokens("count(all)-1", setup) == whole - 1
     assert tokens("count(protected)", setup) == tokens("count(s,u)", setup) < whole
@@ -342,10 +365,8 @@ def test_every_variant_of_a_case_runs() -> None:
 
 def test_what_a_case_lacks_is_told() -> None:
     assert missing(case(chat(), {})) == ()
-    assert missing(case(chat(), {"steps": ["fit twice"]}, strategy="summarize")) == (
-        "strategy:summarize",
-        "conversation",
-    )
+    assert missing(case(chat(), {"steps": [{}]}, strategy="summarize")) == ()
+    assert missing(case(chat(), {}, strategy="dream")) == ("strategy:dream",)
     assert missing(case(chat(), {}).with_data(needs=["fit", "http"])) == ("http",)
 
 

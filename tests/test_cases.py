@@ -65,7 +65,7 @@ WAITING = {
     "78": ("lorebook",),
     "88": ("turns", "http"),
 }
-OWN_AT_LEAST = 105
+OWN_AT_LEAST = 135
 
 
 @functools.cache

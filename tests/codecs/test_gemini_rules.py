@@ -92,7 +92,7 @@ def test_a_protected_result_without_its_call_is_refused(target: Target) -> None:
 
 def test_a_call_without_result_leaves_with_its_group(target: Target) -> None:
     adapted = target.adapt([message("a"), thinking("t"), calls("c", "x", "y"), result("r", "x"), message("b")])
-    assert adapted.left_out == {"t": "unpaired", "c": "unpaired", "r": "unpaired"}
+    assert adapted.left_out == {"t": "empty", "c": "unpaired", "r": "unpaired"}
 
 
 def test_a_protected_call_without_result_is_refused_by_name(target: Target) -> None:
@@ -163,7 +163,7 @@ def test_calls_that_no_user_message_stands_before_are_left_out(target: Target) -
         result("q", "y"),
     ]
     adapted = target.adapt([*chat, message("a")])
-    assert adapted.left_out == {name: "wire-rule" for name in ("t", "c", "r", "d", "q")}
+    assert adapted.left_out == {"t": "empty", **dict.fromkeys("crdq", "wire-rule")}
     assert ids(adapted) == ["g", "a"]
 
 

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from trimtab_plugins.codecs.gemini_contents_parts import patch_part, write_call, write_part, write_response
 from trimtab_plugins.codecs.gemini_originals import Remembered, is_plain, is_unchanged
-from trimtab_plugins.codecs.gemini_runs import SYSTEM_ROLES, answers
+from trimtab_plugins.codecs.gemini_runs import SYSTEM_ROLES, answers, call_names
 from trimtab_plugins.codecs.gemini_system import place_system_text
 from trimtab_plugins.codecs.gemini_values import field_key
 from trimtab_plugins.codecs.originals import Entry
@@ -22,7 +22,6 @@ from trimtab_sdk import (
     Reasoning,
     ToolCall,
     ToolResult,
-    pair_calls,
 )
 
 Kind: TypeAlias = Literal["model", "user", "results", "mixed"]
@@ -57,16 +56,6 @@ def pieces_of(messages: Sequence[Message], read: Remembered) -> Iterator[Piece]:
             yield _with_blocks(piece, blocks[position]) if position in blocks else piece
         else:
             yield from _new_pieces(position, message, names, read, blocks.get(position, ()))
-
-
-def call_names(messages: Sequence[Message]) -> dict[Place, str]:
-    """Give for the place of each tool result the name of the function it answers."""
-    names: dict[Place, str] = {}
-    for result, (position, index) in pair_calls(messages).call_of.items():
-        call = messages[position].parts[index]
-        if isinstance(call, ToolCall):
-            names[result] = call.name
-    return names
 
 
 def _known_piece(entry: Entry, message: Message) -> Piece:

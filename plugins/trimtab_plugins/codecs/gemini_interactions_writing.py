@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from trimtab_plugins.codecs.content import content_of
-from trimtab_plugins.codecs.gemini_contents_writing import call_names
 from trimtab_plugins.codecs.gemini_interactions_parts import patch_contents, write_contents
 from trimtab_plugins.codecs.gemini_originals import Remembered, is_unchanged
-from trimtab_plugins.codecs.gemini_runs import SYSTEM_ROLES
+from trimtab_plugins.codecs.gemini_runs import SYSTEM_ROLES, call_names
 from trimtab_plugins.codecs.gemini_system import place_system_text
 from trimtab_plugins.codecs.gemini_values import parse_object
 from trimtab_plugins.codecs.originals import Entry

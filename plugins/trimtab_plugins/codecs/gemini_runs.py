@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from trimtab_sdk import ContentPart, Message, Pairing, ToolCall, ToolResult
+from trimtab_sdk import ContentPart, Message, Pairing, Place, ToolCall, ToolResult, pair_calls
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 
@@ -69,7 +69,7 @@ def arranged(messages: Sequence[Message], homes: dict[int, frozenset[int]]) -> t
     """Give the order of positions with all results behind their home, and those of them that stood elsewhere."""
     behind: dict[int, list[int]] = {}
     for position in sorted(homes, key=lambda at: (is_mixed(messages[at]), at)):
-        behind.setdefault(min(homes[position]), []).append(position)
+        behind.setdefault(max(homes[position]), []).append(position)
     order: list[int] = []
     for position in range(len(messages)):
         if position not in homes:
@@ -87,3 +87,13 @@ def _away(messages: Sequence[Message], behind: dict[int, list[int]]) -> list[int
         for expected, position in enumerate(positions, start=place[home] + 1)
         if place[position] != expected
     ]
+
+
+def call_names(messages: Sequence[Message]) -> dict[Place, str]:
+    """Give for the place of each tool result the name of the function it answers."""
+    names: dict[Place, str] = {}
+    for result, (position, index) in pair_calls(messages).call_of.items():
+        call = messages[position].parts[index]
+        if isinstance(call, ToolCall):
+            names[result] = call.name
+    return names

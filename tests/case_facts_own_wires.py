@@ -207,6 +207,15 @@ def the_summary_leads_a_user_message(runs: Sequence[Run]) -> None:
     assert first.endswith("[end of plugin summarize]")
 
 
+def one_summary_leads_what_the_user_says(runs: Sequence[Run]) -> None:
+    for run in runs:
+        blocks = [block for message in run.messages for block in blocks_in(message["content"])]
+        holders = [message for message in run.messages if LABEL in dump(message)]
+        assert sum(LABEL in block.get("text", "") for block in blocks) == len(holders) <= 1, run.label
+        assert all(blocks_in(one["content"])[0]["text"].startswith(LABEL) for one in holders), run.label
+        assert all(one["role"] == "user" for one in holders), run.label
+
+
 def the_system_text_does_not_move(runs: Sequence[Run]) -> None:
     (run,) = runs
     assert run.head == run.setup.head
@@ -252,6 +261,12 @@ OWN_WIRES: Mapping[str, tuple[Cover, ...]] = {
     ),
     "own-carried-edit-with-pins": (the_pin_is_obeyed,),
     "own-conversation-on-anthropic": (each_request_begins_with_the_former,),
+    "own-conversation-on-responses": (each_request_begins_with_the_former,),
+    "own-conversation-on-gemini": (each_request_begins_with_the_former,),
+    "own-summaries-over-turns-on-anthropic": (
+        one_summary_leads_what_the_user_says,
+        what_is_gone_is_covered_or_listed,
+    ),
     "own-summary-on-anthropic": (the_summary_leads_a_user_message, the_system_text_does_not_move),
     "own-summary-on-responses": (the_summary_is_an_item_of_the_system,),
     "own-summary-on-gemini": (the_summary_leads_a_user_message, the_system_text_does_not_move),

@@ -15,9 +15,9 @@ from case_checks import CHECKS, check_fields
 from case_counting import Count, count_request, count_text
 from case_covers import Waits, by, check_fact
 from case_files import Case, Json, expand, missing, unknown_keys
+from case_formats import WIRES
 from case_groups import groups_of
 from case_reading import setup_of
-from case_formats import WIRES
 from case_run import Run
 from case_runner import run_case
 from case_setup import Setup
@@ -27,7 +27,7 @@ from case_viewers import views_of
 from case_wire_chat import chat_faults
 from case_wires import empty_contents
 from trimtab import Fit
-from trimtab.report import Entry
+from trimtab.report import Diagnostic, Entry
 
 TEXT = "The ferry was late, the crane was later, and nobody had brought the list. " * 3
 SYSTEM = {"role": "system", "content": "Be brief."}
@@ -72,6 +72,18 @@ def trimmed() -> Run:
     """A run that had to leave out one message."""
     (run,) = run_case(case(chat(), {"outcome": "ok"}, budget={"max_input": "count(all)-1"}))
     assert run.keys(run.fit.excluded) == ["m1"]
+    return run
+
+
+THINKS = {
+    "role": "assistant",
+    "content": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, {"type": "text", "text": "Late."}],
+}
+
+
+def thoughtful() -> Run:
+    """A run on the Anthropic wire, of an answer that was thought about."""
+    (run,) = run_case(case([QUESTION, THINKS, QUESTION], {"outcome": "ok"}, format="anthropic"))
     return run
 
 
@@ -210,7 +222,7 @@ TAMPERINGS: dict[Callable[[Run], None], Callable[[Fit], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("check", always.INVARIANTS, ids=lambda check: check.__name__)
 def test_an_invariant_that_is_broken_is_found(check: Callable[[Run], None]) -> None:
-    run = trimmed()
+    run = thoughtful() if check is always.thinking_is_sent_with_its_prefix_only else trimmed()
     check(run)
     with pytest.raises(AssertionError):
         check(with_fit(run, **TAMPERINGS[check](run.fit)))
@@ -377,3 +389,106 @@ def test_a_cover_that_does_not_cover_is_found() -> None:
         check_fact(by("order"), runs)
     with pytest.raises(AssertionError, match="is there now"):
         check_fact(Waits("strategy:truncate"), runs)
+
+
+def test_steps_are_objects_or_known_sentences() -> None:
+    first = "turn 1: fit m0..m15"
+    following = (
+        "turns 2 to 4: append the next two of n0..n5 (answer, then user) and fit again, with the carried edit"
+    )
+    assert steps_of([first, following]) == [{}, {"append": 2}, {"append": 2}, {"append": 2}]
+    every = "turn k (1 to 3): fit m0..m9 and t0..t(2k-2), with the carried edit; then t(2k-1) is the answer"
+    assert steps_of([every, {"pin": ["m1"]}]) == [{"append": 1}, {"append": 2}, {"append": 2}, {"pin": ["m1"]}]
+    with pytest.raises(ValueError, match="no step"):
+        steps_of(["fit it twice"])
+
+
+def test_each_step_is_a_fit_of_what_there_is_by_then() -> None:
+    steps: list[Json] = [
+        {},
+        {"append": 1, "pin": ["m1"]},
+        {"unpin": ["m1"], "exclude": ["m1"]},
+        {"include": ["m1"]},
+    ]
+    steps += [{"edit": {"m1": {"id": "m1", "role": "user", "content": "x"}}}, {"remove": ["m1"]}]
+    later = [{"id": "n", "role": "user", "content": "Still there?"}]
+    runs = run_case(case(chat(), {"outcome": "ok", "steps": steps}).with_data(append=later))
+    assert [run.turn for run in runs] == [1, 2, 3, 4, 5, 6]
+    assert [len(run.setup.messages) for run in runs] == [5, 6, 6, 6, 6, 5]
+    assert [run.setup.pins for run in runs] == [(), ("m1",), (), (), (), ()]
+    assert [run.setup.excluded for run in runs] == [(), (), ("m1",), (), (), ()]
+    assert [len(run.messages) for run in runs] == [5, 6, 5, 6, 6, 5]
+    with pytest.raises(AssertionError, match="nothing left to append"):
+        run_case(case(chat(), {"outcome": "ok", "steps": [{"append": 1}]}))
+
+
+def test_what_a_step_expects_is_added_to_what_the_case_expects() -> None:
+    steps = [{"expect": {"max_tokens": 7}}, {}]
+    first, second = run_case(case(chat(), {"outcome": "ok", "steps": steps}))
+    assert first.expect == {"outcome": "ok", "max_tokens": 7}
+    assert second.expect == {"outcome": "ok"}
+
+
+def target_runs(**expect: Any) -> list[Run]:
+    targets = ["anthropic-messages", "openai-responses", "gemini-interactions"]
+    return run_case(case(chat(), {"outcome": "ok", "targets": targets, **expect}))
+
+
+def test_names_are_those_of_the_messages_that_say_the_same_in_the_target() -> None:
+    anthropic, responses, interactions = target_runs(must_keep=["s", "a1", "u"], must_not_split=[["a1", "r1"]])
+    assert anthropic.expect["must_keep"] == ["system", 1, 3]
+    assert anthropic.expect["must_not_split"] == [[1, 2]]
+    assert responses.case.format == "responses"
+    assert interactions.case.head == "Be brief."
+    for run in (anthropic, responses, interactions):
+        assert run.origin is not None
+        check_conversion(run.origin, run.label)
+
+
+def test_a_field_that_cannot_be_brought_along_is_found() -> None:
+    with pytest.raises(KeyError, match="count_rule"):
+        target_runs(count_rule={})
+
+
+def test_a_message_that_a_conversion_loses_is_found() -> None:
+    run = target_runs(must_keep=["a1"], must_not_split=[["a1", "r1"]])[0]
+    assert run.origin is not None
+    lost = replace(run.origin, places={**run.origin.places, "m1": ()})
+    with pytest.raises(AssertionError, match="m1 is lost"):
+        check_conversion(lost, "made")
+    notes = (Diagnostic("unpaired", "left out", ("a1",)),)
+    named = replace(run.origin.conversion, notes=notes)
+    torn = replace(run.origin, conversion=named, places={**run.origin.places, "a1": ()})
+    with pytest.raises(AssertionError, match="a1 did not arrive"):
+        check_conversion(torn, "made")
+
+
+def test_what_a_conversion_changes_in_its_input_is_found() -> None:
+    run = target_runs()[0]
+    assert run.origin is not None
+    with pytest.raises(AssertionError, match="changed by the conversion"):
+        check_conversion(replace(run.origin, before="[]"), "made")
+
+
+def test_a_message_is_found_inside_the_one_it_was_packed_into() -> None:
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "31.4"}]}
+    call = {"type": "tool_use", "id": "c1", "name": "weigh", "input": {}}
+    asks = {"role": "assistant", "content": [call]}
+    (run,) = run_case(case([QUESTION, asks, result, QUESTION], {"outcome": "ok"}, format="anthropic"))
+    aside = {"type": "text", "text": "[plugin x]"}
+    packed = [
+        QUESTION,
+        asks,
+        {"role": "user", "content": [*result["content"], aside, {"type": "text", "text": "Well?"}]},
+    ]
+    assert with_fit(run, messages=packed).sent() == [0, 1, 2, None, 3]
+    assert with_fit(run, messages=packed[:2]).sent() == [0, 1]
+
+
+def test_thinking_leads_to_its_answer_and_the_calls_behind_that() -> None:
+    thought = {"type": "reasoning", "id": "rs", "summary": []}
+    calls = [{"type": "function_call", "call_id": one, "name": "f", "arguments": "{}"} for one in ("c1", "c2")]
+    outputs = [{"type": "function_call_output", "call_id": one, "output": ""} for one in ("c2", "c1")]
+    assert grouped([QUESTION, thought, *calls, *outputs, QUESTION], "responses") == [[0], [1, 2, 3, 4, 5], [6]]
+    assert grouped([thought, thought, calls[0], outputs[1]], "responses") == [[0, 1, 2, 3]]
+    assert grouped([thought, QUESTION, *calls, *outputs], "responses") == [[0], [1], [2, 5], [3, 4]]

@@ -15,6 +15,9 @@ from trimtab_strategies.weights import content_terms, emphasis
 _ONE_SENTENCE = 24
 _SENTENCES_PER_PAUSE = 64
 
+MOST_READ = 20_000
+"""Messages that a summary is made of; of more, an even spread is read, and the others are not covered."""
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -48,12 +51,20 @@ def summarize(messages: Sequence[Message], groups: Sequence[Group], means: Means
     one sentence. A message is covered when a sentence of it stands in the summary, or when the summary holds
     most of what its words weigh.
     """
-    draft = _Draft(messages, means)
+    draft = _Draft(_thinned(messages), means)
     draft.choose(room=most - means.cost(""))
     text, tokens = draft.text_within(most)
     if not text or draft.is_told_already:
         return None
     return Summary(text, tokens, draft.covers(groups))
+
+
+def _thinned(messages: Sequence[Message]) -> Sequence[Message]:
+    """Give at most about 20,000 messages, spread evenly, and every earlier summary; more would fill memory alone."""
+    step = -(-len(messages) // MOST_READ)
+    if step <= 1:
+        return messages
+    return [message for at, message in enumerate(messages) if at % step == 0 or message.source == "summary"]
 
 
 class _Draft:

@@ -159,6 +159,7 @@ class Conversation:
             if self._total <= self._setup.budget.available:
                 self._discard()
             before = self._carried
+            costs = dict(self._costs)
             job = Job(
                 setup=self._setup,
                 messages=tuple(self._active),
@@ -167,16 +168,16 @@ class Conversation:
                 pins=frozenset(self._pins),
                 excluded=frozenset(self._excluded),
                 tail=self._tail(),
-                costs=self._costs,
+                costs=costs,
                 carried=before if before is not _NOTHING else None,
             )
             outcome = run_pipeline(job)
             self._carry_on(outcome)
-            whole = Whole(self._decoded.messages, dict(self._costs), self._places, before.drop, self._total)
+            whole = Whole(self._decoded.messages, costs, self._places, before.drop, self._total)
             return make_fit(job, outcome, whole=whole, notes=self._notes)
 
     def _carry_on(self, outcome: Outcome) -> None:
-        carried = carry(self._carried, outcome.after, outcome.account)
+        carried = carry(self._carried, outcome.after, outcome.account, size=len(self))
         if not (carried.drop or carried.shorten or carried.inserts):
             return
         gone = carried.drop.keys() - self._carried.drop.keys()

@@ -27,7 +27,7 @@ class Account:
 
     - `left` and `shortened` are id → reason, `cuts` the spans that stay of what was shortened.
     - `inserted` holds what is in the context now, `insert_tokens` what each of these costs.
-    - `relevant` are ids a plugin called so.
+    - `relevant` are ids a plugin called so; `stripped` are messages that held bound reasoning alone and left.
     """
 
     left: dict[str, str] = field(default_factory=dict)
@@ -35,6 +35,7 @@ class Account:
     cuts: dict[str, Mapping[Path, tuple[Span, ...]]] = field(default_factory=dict)
     inserted: dict[str, Inserted] = field(default_factory=dict)
     relevant: set[str] = field(default_factory=set)
+    stripped: set[str] = field(default_factory=set)
     insert_tokens: dict[str, int] = field(default_factory=dict)
     _remarks: dict[Diagnostic, None] = field(default_factory=dict)
 

@@ -13,7 +13,9 @@ from trimtab_sdk.edit import Span, keep_spans
 from trimtab_sdk.groups import with_tokens
 from trimtab_sdk.messages import Message, Path, texts_of, with_texts
 
-CARRIED_REASONS = frozenset({"context-shift", "running-turn", "low-relevance", "summarized", "final-budget"})
+CARRIED_REASONS = frozenset(
+    {"context-shift", "running-turn", "low-relevance", "summarized", "final-budget", "wire-rule"}
+)
 
 Cuts = Mapping[Path, tuple[Span, ...]]
 
@@ -25,23 +27,44 @@ class Carried:
     - `drop`: id → reason.
     - `shorten`: id → path → spans to keep.
     - `inserts`: the strategy's texts, each with the id of the message it stood in front of (empty: at the end).
+    - `until`: the number of messages there were when the edit last changed; what came later was said in answer
+      to the edited conversation.
+    - `known`: the ids that were not sent the last time, for whatever reason.
     """
 
     drop: Mapping[str, str] = field(default_factory=dict)
     shorten: Mapping[str, Cuts] = field(default_factory=dict)
     inserts: tuple[tuple[Inserted, str], ...] = ()
+    until: int = 0
+    known: frozenset[str] = frozenset()
+
+    @property
+    def made(self) -> frozenset[str]:
+        """The ids of what is cut or inserted again at every fit."""
+        return frozenset(self.shorten) | {insert.message.id for insert, _ in self.inserts}
 
     def touches(self, name: str) -> bool:
         """Tell whether a message left, was cut, or stands in the summary."""
         return name in self.drop or name in self.shorten
 
 
-def carry(before: Carried, after: Context, account: Account) -> Carried:
-    """Give the edit to carry on, from the one carried before and the books of this fit."""
+def carry(before: Carried, after: Context, account: Account, *, size: int) -> Carried:
+    """Give the edit to carry on, from the one carried before and the books of a fit of `size` messages."""
     drop = dict(before.drop)
-    drop.update({name: reason for name, reason in account.left.items() if reason in CARRIED_REASONS})
+    drop.update(
+        {
+            name: reason
+            for name, reason in account.left.items()
+            if reason in CARRIED_REASONS and name not in account.stripped
+        }
+    )
     shorten = {name: cuts for name, cuts in account.cuts.items() if name not in drop}
-    return Carried(drop, shorten, tuple(_inserts(after, account)))
+    inserts = tuple(_inserts(after, account))
+    same = drop.keys() == before.drop.keys() and shorten == before.shorten
+    same = same and {one.message.id for one, _ in inserts} == {one.message.id for one, _ in before.inserts}
+    return Carried(
+        drop, shorten, inserts, before.until if same else size, known=frozenset(drop) | account.left.keys()
+    )
 
 
 def reapply(carried: Carried, context: Context, account: Account, counter: Counter) -> Context:

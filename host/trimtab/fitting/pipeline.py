@@ -185,8 +185,8 @@ def _settle(job: Job, context: Context, account: Account) -> Context:
     while True:
         if account.touched:
             context = _adapt(job, context, account)
-            if job.setup.codec.binds_reasoning:
-                context = strip_bound_reasoning(context, account, job.setup.counter)
+        if job.setup.codec.binds_reasoning:
+            context = strip_bound_reasoning(context, account, job.setup.counter, carried=job.carried)
         context = _recount(job, context)
         if context.total <= job.setup.budget.available:
             return context

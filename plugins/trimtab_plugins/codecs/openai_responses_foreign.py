@@ -13,7 +13,7 @@ from typing import NamedTuple
 from trimtab_plugins.codecs.openai_responses_items import PROVIDER
 from trimtab_plugins.codecs.openai_responses_kinds import KINDS
 from trimtab_plugins.codecs.openai_responses_parts import read_part
-from trimtab_plugins.codecs.reading import shown
+from trimtab_plugins.codecs.reading import is_blank, shown
 from trimtab_sdk import (
     ApprovalRequest,
     ApprovalResponse,
@@ -27,10 +27,12 @@ from trimtab_sdk import (
     Part,
     Reasoning,
     Text,
+    ToolCall,
     ToolResult,
     Unknown,
 )
 
+_BLANK = "took out a blank text beside calls, which would be an empty message of its own"
 _REASONING = "left out the reasoning, which only the wire it came from can take back"
 _COMPACTION = "left out what a provider compacted, which only that provider can read"
 _APPROVALS = "left out the approvals, which openai-responses knows for tools of its own alone"
@@ -88,8 +90,9 @@ def is_left_out(part: Part) -> bool:
 
 
 def _cleared_parts(message: Message, sentences: dict[str, None]) -> Iterator[Part]:
+    calls = any(isinstance(part, ToolCall) for part in message.parts)
     for part in message.parts:
-        reason = _reason_to_leave(part)
+        reason = _BLANK if calls and _is_blank_text(part) else _reason_to_leave(part)
         if reason is not None:
             sentences.setdefault(reason)
         elif isinstance(part, ToolResult):
@@ -100,6 +103,10 @@ def _cleared_parts(message: Message, sentences: dict[str, None]) -> Iterator[Par
             yield placed
         else:
             yield part
+
+
+def _is_blank_text(part: Part) -> bool:
+    return isinstance(part, Text) and is_blank(part.text)
 
 
 def _reason_to_leave(part: Part) -> str | None:

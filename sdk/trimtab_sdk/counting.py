@@ -6,8 +6,7 @@ A counter is a tokenizer times a framing. Which of the two is approximate is sai
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from trimtab_sdk.messages import Message
 
@@ -45,8 +44,7 @@ class Tokenizer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """Tokens, and which aspects of the figure are no published rule: `framing`, `images`, `parts`."""
 
     tokens: int

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from trimtab_sdk.messages import (
     ApprovalRequest,
@@ -26,8 +26,7 @@ Place: TypeAlias = tuple[int, int]
 """A part: the position of its message and its index in `parts`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Messages that are kept or left out as a whole.
 
     `positions` ascend and index the list the group was made from. `tokens` is the cost of all members, filled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from trimtab_sdk.errors import InvalidBudgetError, InvalidRequestError, TokenBudgetExceededError
 from trimtab_sdk.groups import Group, link_groups
@@ -29,8 +29,7 @@ class Shift:
     truncated: tuple[Message, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Departure:
+class Departure(NamedTuple):
     """A group that leaves, and why: `context-shift`, or `running-turn` for a step of the unanswered turn."""
 
     group: Group

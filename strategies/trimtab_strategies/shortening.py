@@ -178,7 +178,7 @@ def _eased(request: Request, saved: Mapping[str, int]) -> Request:
         total=request.total - sum(saved.values()),
         tokens={name: tokens - saved.get(name, 0) for name, tokens in request.tokens.items()},
         groups=tuple(
-            replace(group, tokens=group.tokens - sum(saved.get(name, 0) for name in group.ids))
+            group._replace(tokens=group.tokens - sum(saved.get(name, 0) for name in group.ids))
             for group in request.groups
         ),
     )

@@ -21,7 +21,6 @@ from trimtab_sdk.errors import (
     PluginTimeoutError,
     ServiceUnavailableError,
 )
-from trimtab_sdk.groups import Group
 from trimtab_sdk.labels import labelled
 from trimtab_sdk.messages import EMPTY_META, Message, Notice, Part, Text, ToolResult, Unknown, plain_text
 from trimtab_sdk.protection import current_input
@@ -153,7 +152,7 @@ def make_request(
     messages = copy_messages(context.messages, context.protected)
     return Request(
         messages=messages,
-        groups=Copies(context.groups, _copy_group),
+        groups=context.groups,
         tokens={message.id: context.costs[message.id].tokens for message in context.messages},
         protected=frozenset(message.id for message in context.messages if message.id in context.protected),
         budget=room.budget,
@@ -208,10 +207,6 @@ def copy_messages(messages: Sequence[Message], protected: Mapping[str, str]) -> 
         return _copy_message(message, pinned=protected.get(message.id) == "pinned")
 
     return Copies(messages, copy_of)
-
-
-def _copy_group(group: Group) -> Group:
-    return Group(group.ids, group.positions, group.tokens, group.orphan, group.open_calls)
 
 
 def _copy_message(message: Message, *, pinned: bool) -> Message:

@@ -28,6 +28,8 @@ def exclude_by_hand(context: Context, excluded: Collection[str], account: Accoun
     kept = [name for name in context.protected if name in flagged]
     if kept:
         account.note("flag-not-obeyed", f"meta.{FLAG} on something protected is not obeyed", ids=kept)
+    if not flagged and not excluded:
+        return frozenset()
     wanted = (flagged | set(excluded)) - context.protected.keys()
     gone = {name for group in context.groups if not wanted.isdisjoint(group.ids) for name in group.ids}
     account.leave((message.id for message in context.messages if message.id in gone), "manual")

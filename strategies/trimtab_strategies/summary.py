@@ -60,7 +60,7 @@ def summarize(messages: Sequence[Message], groups: Sequence[Group], means: Means
 
 
 def _thinned(messages: Sequence[Message]) -> Sequence[Message]:
-    """Give at most about 20,000 messages, spread evenly, and every earlier summary; more would fill memory alone."""
+    """Give at most about 20,000 messages, spread evenly, and every earlier summary."""
     step = -(-len(messages) // MOST_READ)
     if step <= 1:
         return messages

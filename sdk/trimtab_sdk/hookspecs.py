@@ -74,13 +74,12 @@ def trimtab_intercept(request: Request, services: Services) -> Edit | None:
 
 
 @hookspec
-def trimtab_traits() -> Traits:
+def trimtab_traits() -> Traits | None:
     """Say what the plugin takes and needs. Optional; called once, when the plugin is loaded.
 
-    When it raises or answers anything but Traits, the plugin is not loaded.
+    None stands for `Traits()`. When it raises or answers anything else, the plugin is not loaded.
 
         @hookimpl
         def trimtab_traits():
             return Traits(settings_schema={"type": "object", "properties": {"words": {"type": "integer"}}})
     """
-    raise NotImplementedError

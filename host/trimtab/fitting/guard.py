@@ -122,8 +122,8 @@ class _Application:
         dropped = self._close_groups(self._reasons() | emptied)
         accepted = self._accept_inserts(dropped)
         self._settle_summaries(dropped, accepted)
-        for name, reason in dropped.items():
-            self._account.leave((name,), reason)
+        for reason in dict.fromkeys(dropped.values()):
+            self._account.leave([name for name, why in dropped.items() if why == reason], reason)
         for name, message in shortened.items():
             if name not in dropped:
                 self._account.shorten(name, self._own_reason, self._edit.shorten[name])

@@ -76,6 +76,8 @@ def _read_traits(hooks: Mapping[str, pluggy.HookImpl], origin: Origin) -> Traits
         traits: object = hooks[TRAITS].function()
     except (Exception, SystemExit) as error:
         raise PluginLoadError(f"{TRAITS} raised {type(error).__name__}", origin=origin, hook=TRAITS) from error
+    if traits is None:
+        return Traits()
     if type(traits) is not Traits:
         raise PluginLoadError(
             f"answered a {type(traits).__name__}; answer trimtab_sdk.Traits", origin=origin, hook=TRAITS

@@ -13,6 +13,7 @@
       ServiceUnavailableError           SERVICE_UNAVAILABLE     ask `services.can(name)` first
       PluginError                       a plugin is at fault; has plugin, distribution, version, hook
         PluginLoadError                 PLUGIN_LOAD_FAILED
+        PluginNeedsError                SERVICE_UNAVAILABLE     it needs what this host does not offer
         PluginNotTrustedError           PLUGIN_NOT_TRUSTED
         PluginRejectedError             PLUGIN_REJECTED         its answer broke the contract
         ProtectedContextRemovedError    PROTECTED_CONTEXT_REMOVED
@@ -262,6 +263,12 @@ class PluginLoadError(PluginError):
     """The plugin could not be imported, or is not what its entry point promises."""
 
     code = "PLUGIN_LOAD_FAILED"
+
+
+class PluginNeedsError(PluginError):
+    """The plugin cannot work without a service that this host does not offer."""
+
+    code = "SERVICE_UNAVAILABLE"
 
 
 class PluginNotTrustedError(PluginError):

@@ -16,7 +16,9 @@ from trimtab_sdk import (
     ProtectedContextRemovedError,
     Request,
     Services,
+    Traits,
     before,
+    hookimpl,
 )
 
 Answer = Callable[[Request, Services], object]
@@ -389,3 +391,43 @@ def test_a_plugin_can_count_and_ask_what_an_insert_costs() -> None:
     result = with_interceptors(talk(), 100_000, ask)
     assert asked[0] == 3
     assert result.inserted[0].tokens == asked[1]
+
+
+def test_a_strategy_whose_needs_are_not_met_is_not_called_and_named() -> None:
+    class Needy(Strategy):
+        @hookimpl
+        def trimtab_traits(self) -> Traits:
+            return Traits(needs=("embed",))
+
+    strategy = Needy(lambda request, services: None)
+    registry = trimtab.ContextStrategyRegistry()
+    registry.register("needy", strategy)
+    chat = talk()
+    result = fit(chat, count(chat) - 1, strategy="needy", registry=registry)
+    assert strategy.requests == []
+    assert codes(result) == ["SERVICE_UNAVAILABLE"]
+    assert ids(result.excluded) == ["m0"]
+
+
+def test_a_strategy_may_never_redact_whatever_the_config_names() -> None:
+    chat = talk()
+    result = with_strategy(
+        chat,
+        count(chat) - 1,
+        always(Edit(shorten={("s", (0,)): [(0, 2)]})),
+        config=trimtab.Config(may_redact_protected=["mine"]),
+    )
+    assert codes(result) == ["PROTECTED_CONTEXT_REMOVED"]
+    assert result.messages[0] == chat[0]
+
+
+def test_a_strategy_that_asks_for_every_turn_is_called_under_budget_too() -> None:
+    class Eager(Strategy):
+        @hookimpl
+        def trimtab_traits(self) -> Traits:
+            return Traits(per_turn=True)
+
+    registry = trimtab.ContextStrategyRegistry()
+    registry.register("eager", Eager(always(Edit(drop={"m0": "low-relevance"}))))
+    result = fit(talk(), 100_000, strategy="eager", registry=registry)
+    assert [(entry.id, entry.reason) for entry in result.excluded] == [("m0", "low-relevance")]

@@ -18,6 +18,7 @@ from trimtab_sdk.errors import (
     Origin,
     PluginBusyError,
     PluginCrashedError,
+    PluginNeedsError,
     PluginTimeoutError,
     ServiceUnavailableError,
 )
@@ -84,10 +85,16 @@ class PluginCaller:
         """Call a hook and give what it answered, unchecked.
 
         Raises PluginTimeoutError after `seconds`, PluginBusyError while an earlier call still runs, and
-        PluginCrashedError for whatever the plugin raises, SystemExit included.
+        PluginCrashedError for whatever the plugin raises, SystemExit included; PluginNeedsError when the host
+        lacks a service that the plugin's traits name.
         """
         self._refuse_busy(plugin, hook)
         services = HostServices(counter, time.monotonic() + seconds)
+        for need in plugin.traits.needs:
+            if not services.can(need):
+                raise PluginNeedsError(
+                    f"needs the service {need}, which this host does not offer", origin=plugin.origin, hook=hook
+                )
         outcome: list[object] = []
         failure: list[BaseException] = []
 

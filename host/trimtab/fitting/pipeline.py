@@ -169,7 +169,9 @@ def _call_guarded(job: Job, step: Step, hook: str, context: Context, account: Ac
         step.counter,
         seconds=setup.config.seconds_for(name, strategy=hook == SHIFT),
     )
-    caller = Caller(step.plugin.origin, hook, may_redact=name in setup.config.may_redact_protected)
+    caller = Caller(
+        step.plugin.origin, hook, may_redact=hook == INTERCEPT and name in setup.config.may_redact_protected
+    )
     return guard_answer(
         answer,
         context,

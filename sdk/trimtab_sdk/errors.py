@@ -40,6 +40,9 @@ class TrimtabError(Exception):
         super().__init__(message)
         self.message = message
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (type(self), self.args, self.__dict__)
+
     @property
     def details(self) -> dict[str, object]:
         """The error's data, JSON values with camelCase keys."""
@@ -51,6 +54,13 @@ class TrimtabError(Exception):
     def to_dict(self) -> dict[str, object]:
         """Give `code`, `message` and `details`: the body of every error that leaves the process."""
         return {"code": self.code, "message": self.message, "details": self.details}
+
+
+def _again(kind: type[TrimtabError], args: tuple[object, ...], data: dict[str, object]) -> TrimtabError:
+    """Make an error anew from its pickle, without asking its constructor."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(data)
+    return error
 
 
 class ConfigError(TrimtabError):

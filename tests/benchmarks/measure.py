@@ -1,15 +1,19 @@
 """Print what the start and a large fit cost, each beside its yardstick, measured in one run.
 
     python tests/benchmarks/measure.py
+    python tests/benchmarks/measure.py --large     # and a file of 100 MB through the command line
 
 Start-up stands beside a bare Python, a cold fit beside one `encode_ordinary` pass of tiktoken over the same texts.
 """
 
 from __future__ import annotations
 
+import json
+import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -46,8 +50,25 @@ def conversation() -> list[dict[str, object]]:
     return [*chat, {"role": "user", "content": "And now?"}]
 
 
+def large(strategy: str) -> None:
+    """Fit a file of 100 MB through the command line and print its time and the most memory any child took."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "large.json")
+        path.write_text(json.dumps([one for _ in range(17) for one in conversation()]))
+        command = [sys.executable, "-m", "trimtab.cli", "fit", str(path), "--model", "gpt-4.1", "--json"]
+        start = time.perf_counter()
+        subprocess.run([*command, "--strategy", strategy], check=True, capture_output=True)
+        took = time.perf_counter() - start
+        size = path.stat().st_size / 1e6
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
+    print(f"{size:.0f} MB, {strategy:14}   {took:5.1f} s    {peak:.0f} MB at most so far (figure: 1000)")
+
+
 def main() -> None:
     """Print the table."""
+    if "--large" in sys.argv[1:]:
+        for strategy in ("truncate", "vector-recall", "summarize"):
+            large(strategy)
     bare = median_seconds([sys.executable, "-c", "pass"])
     imported = median_seconds([sys.executable, "-c", "import trimtab"])
     helped = median_seconds([str(Path(sys.executable).with_name("trimtab")), "--help"])

@@ -231,3 +231,28 @@ def test_the_same_holds_in_a_pool_off_the_event_loop() -> None:
 
     results = asyncio.run(many())
     assert len({str(result.to_dict()) for result in results}) == 1
+
+
+@pytest.mark.parametrize("tools", ["abc", {"type": "function"}, 5, [math.nan], [{"x": b"y"}]])
+def test_tools_of_a_wrong_shape_are_refused(tools: object) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        chat_fit([turn("u")], tools=tools)
+    assert caught.value.path.startswith("tools")
+
+
+@pytest.mark.parametrize("response_format", ["json", ["json"], 5, {"schema": math.inf}])
+def test_a_response_format_of_a_wrong_shape_is_refused(response_format: object) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        chat_fit([turn("u")], response_format=response_format)
+    assert caught.value.path.startswith("response_format")
+
+
+def test_settings_a_scope_and_a_strategy_of_a_wrong_shape_are_refused() -> None:
+    with pytest.raises(InvalidRequestError):
+        chat_fit([turn("u")], strategy=5)
+    with pytest.raises(InvalidRequestError):
+        chat_fit([turn("u")], settings={"shorten_messages": math.nan})
+    with pytest.raises(InvalidRequestError):
+        chat_fit([turn("u")], settings=["shorten_messages"])
+    with pytest.raises(InvalidRequestError):
+        chat_fit([turn("u")], scope=5)

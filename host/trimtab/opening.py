@@ -62,6 +62,8 @@ def open_conversation(messages: object, options: Options) -> Opened:
     config = options.config if options.config is not None else Config()
     registry = options.registry if options.registry is not None else DEFAULT_REGISTRY
     _check_texts(model=options.model, strategy=options.strategy)
+    if options.scope is not None:
+        _check_texts(scope=options.scope)
     model = _find_model(options.model, options.context_limit, config)
     cleaned = clean_input(_checked_input(messages))
     skipped: list[Diagnostic] = []
@@ -83,8 +85,10 @@ def open_conversation(messages: object, options: Options) -> Opened:
         codec=codec,
         counter=counter,
         overhead=counter.request(
-            tools=_either("tools", options.tools, decoded.tools) or (),
-            response_format=_either("response_format", options.response_format, decoded.response_format),
+            tools=_either("tools", _checked_tools(options.tools), decoded.tools) or (),
+            response_format=_either(
+                "response_format", _checked_format(options.response_format), decoded.response_format
+            ),
         ),
         budget=budget,
         rule=rule,
@@ -155,6 +159,26 @@ def _find_tokenizer(
         return APPROXIMATE, (Diagnostic("approximate-tokenizer", f"the count is approximate: {error.message}"),)
 
 
+def _checked_tools(tools: object) -> tuple[object, ...] | None:
+    if tools is None:
+        return None
+    if not isinstance(tools, list | tuple):
+        raise InvalidRequestError(f"tools must be a list, not a {type(tools).__name__}", path="tools")
+    cleaned = clean_input({"tools": list(tools)}).data
+    return tuple(cleaned["tools"]) if isinstance(cleaned, dict) else None
+
+
+def _checked_format(response_format: object) -> Mapping[str, object] | None:
+    if response_format is None:
+        return None
+    if not isinstance(response_format, Mapping):
+        raise InvalidRequestError(
+            f"response_format must be an object, not a {type(response_format).__name__}", path="response_format"
+        )
+    clean_input({"response_format": response_format})
+    return response_format
+
+
 def _either(name: str, given: _Given | None, from_body: _Given | None) -> _Given | None:
     if given is not None and from_body is not None:
         raise InvalidRequestError(f"the request body has {name} too; give them once", path=name)
@@ -163,7 +187,7 @@ def _either(name: str, given: _Given | None, from_body: _Given | None) -> _Given
 
 def _strategy_step(options: Options, registry: ContextStrategyRegistry, config: Config, counter: Counter) -> Step:
     plugin = registry.strategy(options.strategy, config)
-    settings = check_settings(plugin, options.settings or {})
+    settings = check_settings(plugin, {} if options.settings is None else options.settings)
     return Step(plugin, settings, _plugin_counter(counter, options.scope, options.strategy))
 
 

@@ -15,6 +15,8 @@ def check_settings(plugin: Plugin, settings: Mapping[str, object]) -> Mapping[st
     Raises InvalidRequestError with the path of the wrong setting, and PluginLoadError when the schema itself
     is broken.
     """
+    if not isinstance(settings, Mapping):
+        raise InvalidRequestError(f"settings must be an object, not a {type(settings).__name__}", path="settings")
     if not settings:
         return {}
     clean_input(settings)

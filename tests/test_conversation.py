@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import judge
 import trimtab
+from benchmarks import prefix
 from conversations import neutral_chats
 from factories import Strategy
 from talks import Chat, codes, count, ids, talk, turn
@@ -225,3 +226,11 @@ def test_every_turn_keeps_every_promise(start: Chat, turns: list[Chat], limit: i
         indexes = [entry.index for entry in (*result.kept, *result.excluded, *result.truncated)]
         assert sorted(indexes) == list(range(len(whole)))  # type: ignore[type-var]
         assert [one for one in whole if one["id"] in sent(result)] == result.messages
+
+
+@pytest.mark.parametrize("strategy", ["truncate", "summarize"])
+def test_the_carried_edit_keeps_the_prefix_that_a_cut_anew_each_turn_breaks(strategy: str) -> None:
+    carried = prefix.run(strategy, carried=True, length=80)
+    anew = prefix.run(strategy, carried=False, length=80)
+    assert carried > 0.8
+    assert carried > 1.5 * anew

@@ -10,7 +10,7 @@ from trimtab.catalogue import Catalogue, Model, resolve_model
 from trimtab.config import Config, Interceptor
 from trimtab.fitting.budget import BudgetRule
 from trimtab.fitting.calling import PluginCaller
-from trimtab.fitting.counting import APPROXIMATE, PLUGIN_COUNTS, Counter, Driver
+from trimtab.fitting.counting import APPROXIMATE, Counter, Driver
 from trimtab.fitting.job import Setup, Step
 from trimtab.fitting.outside import clean_input
 from trimtab.fitting.settings import check_settings
@@ -188,7 +188,7 @@ def _either(name: str, given: _Given | None, from_body: _Given | None) -> _Given
 def _strategy_step(options: Options, registry: ContextStrategyRegistry, config: Config, counter: Counter) -> Step:
     plugin = registry.strategy(options.strategy, config)
     settings = check_settings(plugin, {} if options.settings is None else options.settings)
-    return Step(plugin, settings, _plugin_counter(counter, options.scope, options.strategy))
+    return Step(plugin, settings, counter.for_plugin(options.strategy, options.scope))
 
 
 def _interceptor_steps(
@@ -201,9 +201,5 @@ def _interceptor_steps(
     for listed in listing:
         plugin = registry.interceptor(listed.name, config)
         settings = check_settings(plugin, listed.settings)
-        steps.append(Step(plugin, settings, _plugin_counter(counter, options.scope, listed.name)))
+        steps.append(Step(plugin, settings, counter.for_plugin(listed.name, options.scope)))
     return tuple(steps)
-
-
-def _plugin_counter(counter: Counter, scope: str | None, plugin: str) -> Counter:
-    return counter.for_plugin(PLUGIN_COUNTS.of(None if scope is None else f"{plugin}\0{scope}"))

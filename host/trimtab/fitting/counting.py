@@ -22,30 +22,27 @@ _DENSE = 8
 
 
 class TextCounts:
-    """Counts of texts, bounded in bytes; the oldest leave first. Safe to share between threads."""
+    """Counts of texts by one tokenizer, bounded in bytes, the oldest leave first; safe to share between threads."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._counts: OrderedDict[tuple[str, str, str], int] = OrderedDict()
+        self._counts: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
+        self.get = self._counts.get
 
-    def get(self, key: tuple[str, str, str]) -> int | None:
-        """Give the count of (profile, version, text), None when it is not known."""
-        return self._counts.get(key)
-
-    def put(self, key: tuple[str, str, str], count: int) -> None:
-        """Remember a count."""
-        size = _size(key)
+    def put(self, text: str, count: int) -> None:
+        """Remember a count; `get(text)` gives it, or None when it is not known."""
+        size = _size(text)
         if size > self._max_bytes:
             return
         with self._lock:
-            if key in self._counts:
+            if text in self._counts:
                 return
             while self._bytes + size > self._max_bytes:
                 oldest, _ = self._counts.popitem(last=False)
                 self._bytes -= _size(oldest)
-            self._counts[key] = count
+            self._counts[text] = count
             self._bytes += size
 
 
@@ -68,8 +65,8 @@ class ScopedCounts:
             return counts
 
 
-def _size(key: tuple[str, str, str]) -> int:
-    return sys.getsizeof(key[2]) + _ENTRY_BYTES
+def _size(text: str) -> int:
+    return sys.getsizeof(text) + _ENTRY_BYTES
 
 
 PLUGIN_COUNTS = ScopedCounts()
@@ -103,19 +100,17 @@ class TextCounter:
 
     def __init__(self, tokenizer: Tokenizer, counts: TextCounts, suspicion: Suspicion) -> None:
         self._count = tokenizer.count
+        self._known = counts.get
         self._counts = counts
-        self._profile = tokenizer.profile
-        self._version = tokenizer.version
         self._suspicion = suspicion
 
     def __call__(self, text: str) -> int:
         """Give the tokens of `text`."""
-        key = (self._profile, self._version, text)
-        known = self._counts.get(key)
-        if known is None:
-            known = self._checked(text)
-            self._counts.put(key, known)
-        return known
+        count = self._known(text)
+        if count is None:
+            count = self._checked(text)
+            self._counts.put(text, count)
+        return count
 
     def _checked(self, text: str) -> int:
         if not text:
@@ -167,9 +162,14 @@ class Counter:
         """Give what the request costs besides its messages."""
         return self.framing.request_cost(tools=tools, response_format=response_format, count=self.text)
 
-    def for_plugin(self, scope: TextCounts) -> Counter:
-        """Give the same counter with a store of its own: what plugins ask never meets the host's counts."""
-        return Counter(self._driver, self.framing, counts=scope)
+    def for_plugin(self, plugin: str, scope: str | None) -> Counter:
+        """Give the same counter with a store of its own: what plugins ask never meets the host's counts.
+
+        `scope` is the key of the conversation or tenant; None gives a fresh store.
+        """
+        tokenizer = self._driver.tokenizer
+        key = None if scope is None else "\0".join([plugin, tokenizer.profile, tokenizer.version, scope])
+        return Counter(self._driver, self.framing, counts=PLUGIN_COUNTS.of(key))
 
     def info(self, aspects: frozenset[Aspect], *, images: bool) -> TokenizerInfo:
         """Say how the count was made, given the approximate aspects of all costs in the request."""

@@ -167,6 +167,14 @@ def test_calls_that_no_user_message_stands_before_are_left_out(target: Target) -
     assert ids(adapted) == ["g", "a"]
 
 
+def test_a_user_message_that_leaves_with_the_call_it_approves_stands_before_no_other_call(target: Target) -> None:
+    approving = Message("a", "user", (Text("go on"), ApprovalRequest("p", "x")))
+    steps = [calls("c", "x"), approving, result("r", "x"), calls("d", "y"), result("q", "y")]
+    assert target.adapt(steps).left_out == dict.fromkeys("cardq", "wire-rule")
+    adapted = target.adapt([*steps, message("b")], "d", "q")
+    assert ids(adapted) == ["b", "d", "q"]
+
+
 def test_protected_calls_that_no_user_message_stands_before_are_refused(target: Target) -> None:
     adapted = target.adapt([calls("c", "x"), result("r", "x"), message("b", "assistant"), message("a")], "c", "r")
     assert "no user message stands before it" in adapted.refused["c"]

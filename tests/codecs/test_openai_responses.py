@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from codec_properties import read_after_shortening
 from responses_judge import FILES, body_in, order_faults, type_faults
 from trimtab_plugins.codecs.openai_responses import OpenAIResponses
 from trimtab_sdk import (
@@ -28,7 +29,6 @@ from trimtab_sdk import (
     Unknown,
     link_groups,
     protection_reasons,
-    texts_of,
     with_texts,
 )
 
@@ -501,15 +501,8 @@ def test_reading_and_writing_gives_the_same_objects_and_changes_none(items: list
 @UNTIMED
 @given(LISTS, st.data())
 def test_a_shortened_text_is_what_a_reader_finds_there(items: list[Wire], data: st.DataObject) -> None:
-    decoded = CODEC.decode(items)
-    places = [(at, path) for at, message in enumerate(decoded.messages) for path, _ in texts_of(message)]
-    if not places:
-        return
-    at, path = data.draw(st.sampled_from(places))
-    changed = list(decoded.messages)
-    changed[at] = with_texts(changed[at], {path: "short"})
-    again = CODEC.decode(write_again(decoded, tuple(changed)))
-    assert [message.parts for message in again.messages] == [message.parts for message in changed]
+    again, changed = read_after_shortening(CODEC, items, data)
+    assert [message.parts for message in again] == [message.parts for message in changed]
 
 
 @UNTIMED

@@ -22,7 +22,7 @@ _DENSE = 8
 
 
 class TextCounts:
-    """Counts of texts by one tokenizer, bounded in bytes, the oldest leave first; safe to share between threads."""
+    """Counts of texts by one tokenizer, bounded in bytes: the oldest leave first. Safe between threads."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes

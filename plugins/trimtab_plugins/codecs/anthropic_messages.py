@@ -36,16 +36,9 @@ class AnthropicMessages:
         request = read_request(data)
         body = request.body
         conversation = read_conversation(body.items, request.system)
-        return Decoded(
-            messages=tuple(conversation.messages),
-            originals=conversation.kept(body.whole),
-            tools=body.tools,
-            response_format=body.response_format,
-            max_output_tokens=body.max_output_tokens,
-            model=body.model,
-            uncounted=tuple(sorted(conversation.uncounted)),
-            leading=0 if conversation.head is None else 1,
-        )
+        kept = conversation.kept(body.whole)
+        leading = 0 if conversation.head is None else 1
+        return body.decoded(conversation.messages, kept, conversation.uncounted, leading=leading)
 
     def splice(
         self, decoded: Decoded, start: int, stop: int, items: Sequence[object], *, ids: Sequence[str] = ()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from trimtab_plugins.codecs.body import Body
-from trimtab_plugins.codecs.reading import MISSING, JsonObject, read_list, read_object, read_text, wrong
+from trimtab_plugins.codecs.body import Body, model_of, tools_of
+from trimtab_plugins.codecs.reading import MISSING, JsonObject, read_list, read_object, wrong
 
 
 class Request(NamedTuple):
@@ -28,17 +28,12 @@ def read_request(data: object) -> Request:
     body = Body(
         items=read_list(data.get("messages", MISSING), "messages"),
         whole=data,
-        tools=_tools(data),
+        tools=tools_of(data),
         response_format=_response_format(data),
         max_output_tokens=_max_output_tokens(data),
-        model=_model(data),
+        model=model_of(data),
     )
     return Request(body, data.get("system"))
-
-
-def _tools(data: JsonObject) -> tuple[object, ...] | None:
-    tools = data.get("tools")
-    return None if tools is None else tuple(read_list(tools, "tools"))
 
 
 def _response_format(data: JsonObject) -> JsonObject | None:
@@ -57,8 +52,3 @@ def _max_output_tokens(data: JsonObject) -> int | None:
     if type(value) is not int or value < 0:
         raise wrong("max_tokens", "a whole number of tokens, 0 or more", value)
     return value or None
-
-
-def _model(data: JsonObject) -> str | None:
-    value = data.get("model")
-    return None if value is None else read_text(value, "model")

@@ -13,38 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab_plugins.codecs.anthropic_messages_kept import compaction_block
-from trimtab_plugins.codecs.media_prices import (
-    IMAGE,
-    audio_price,
-    file_price,
-    is_base64,
-    opaque_price,
-    priced_image,
-)
+from trimtab_plugins.codecs.media_prices import IMAGE, file_price, is_base64, opaque_price
+from trimtab_plugins.codecs.part_costs import FRAMING, MESSAGE, PARTS, PRIMING, PartCosts, format_tokens
 from trimtab_plugins.codecs.reading import json_text
-from trimtab_sdk import (
-    Aspect,
-    Audio,
-    Compaction,
-    Cost,
-    CountText,
-    File,
-    Image,
-    Message,
-    Part,
-    Reasoning,
-    Text,
-    ToolCall,
-    ToolResult,
-    Unknown,
-)
+from trimtab_sdk import Compaction, Cost, CountText, File, Message, Reasoning, Unknown
 
-_MESSAGE = 3
-_PRIMING = 3
 _TOOL_USE_PROMPT = 346
-_FRAMING: frozenset[Aspect] = frozenset({"framing"})
-_IMAGES: frozenset[Aspect] = frozenset({"framing", "images"})
-_PARTS: frozenset[Aspect] = frozenset({"framing", "parts"})
 _WIRE_ROLES = {"tool": "user", "developer": "system"}
 _ENCRYPTED = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout", "signature"})
 
@@ -63,16 +37,8 @@ class AnthropicFraming:
         and approvals. Pictures, sounds and files have the prices of `media_prices`; a picture is
         marked `images` unless its price is exact.
         """
-        tokens = _MESSAGE + count(_WIRE_ROLES.get(message.role, message.role))
-        approximate = _FRAMING
-        for part in message.parts:
-            if isinstance(part, Text):
-                tokens += count(part.text)
-                continue
-            cost = _part_cost(part, self.model, count)
-            tokens += cost.tokens
-            approximate |= cost.approximate
-        return Cost(tokens, approximate)
+        tokens = MESSAGE + count(_WIRE_ROLES.get(message.role, message.role))
+        return _PART_COSTS.total(message.parts, self.model, count, tokens, FRAMING)
 
     def request_cost(
         self,
@@ -82,47 +48,25 @@ class AnthropicFraming:
         count: CountText,
     ) -> Cost:
         """Give the priming of the answer, the tools with their hidden prompt, the response format as JSON."""
-        tokens = _PRIMING
+        tokens = PRIMING + format_tokens(response_format, count)
         if tools:
             tokens += _TOOL_USE_PROMPT + sum(count(json_text(tool)) for tool in tools)
-        if response_format is not None:
-            tokens += count(json_text(response_format))
-        return Cost(tokens, _FRAMING)
-
-
-def _part_cost(part: Part, model: str, count: CountText) -> Cost:
-    if isinstance(part, Text):
-        return Cost(count(part.text), _FRAMING)
-    if isinstance(part, ToolCall):
-        return Cost(count(part.name) + count(part.arguments), _FRAMING)
-    if isinstance(part, ToolResult):
-        return _result_cost(part, model, count)
-    if isinstance(part, Reasoning):
-        return _reasoning_cost(part, count)
-    if isinstance(part, Image):
-        tokens, exact = priced_image(part, model)
-        return Cost(tokens, _FRAMING if exact else _IMAGES)
-    if isinstance(part, Audio):
-        return Cost(audio_price(part), _PARTS)
-    if isinstance(part, File):
-        return Cost(file_price(part) + count(part.name) + count(part.text), _PARTS)
-    if isinstance(part, Unknown):
-        return Cost(_raw_tokens(part.raw, count), _PARTS)
-    block = compaction_block(part) if isinstance(part, Compaction) else None
-    return Cost(0) if block is None else Cost(_raw_tokens(block, count), _PARTS)
-
-
-def _result_cost(result: ToolResult, model: str, count: CountText) -> Cost:
-    if isinstance(result.content, str):
-        return Cost(count(result.content), _FRAMING)
-    costs = [_part_cost(part, model, count) for part in result.content]
-    return Cost(sum(cost.tokens for cost in costs), _FRAMING.union(*(cost.approximate for cost in costs)))
+        return Cost(tokens, FRAMING)
 
 
 def _reasoning_cost(reasoning: Reasoning, count: CountText) -> Cost:
     if reasoning.text:
-        return Cost(count(reasoning.text), _FRAMING)
-    return Cost(reasoning.tokens or opaque_price(reasoning.opaque), _PARTS)
+        return Cost(count(reasoning.text))
+    return Cost(reasoning.tokens or opaque_price(reasoning.opaque), PARTS)
+
+
+def _unknown_cost(part: Unknown, _model: str, count: CountText) -> Cost:
+    return Cost(_raw_tokens(part.raw, count), PARTS)
+
+
+def _compaction_cost(part: Compaction, count: CountText) -> Cost:
+    block = compaction_block(part)
+    return Cost(0) if block is None else Cost(_raw_tokens(block, count), PARTS)
 
 
 def _raw_tokens(raw: object, count: CountText) -> int:
@@ -150,3 +94,6 @@ def _document_tokens(source: Mapping[str, object], count: CountText) -> int:
     if source.get("type") == "text":
         return count(data)
     return file_price(File(data=data, media_type=media_type if isinstance(media_type, str) else ""))
+
+
+_PART_COSTS = PartCosts(_reasoning_cost, _unknown_cost, _compaction_cost)

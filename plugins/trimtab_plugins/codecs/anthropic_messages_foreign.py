@@ -10,7 +10,8 @@ from trimtab_plugins.codecs.anthropic_messages_input import read_input
 from trimtab_plugins.codecs.anthropic_messages_kept import is_aside_text, is_system, is_written
 from trimtab_plugins.codecs.anthropic_messages_work import Work
 from trimtab_plugins.codecs.anthropic_messages_writing import carried
-from trimtab_plugins.codecs.reading import is_blank, json_text, shown
+from trimtab_plugins.codecs.message_kinds import is_blank_text
+from trimtab_plugins.codecs.reading import json_text, shown
 from trimtab_sdk import (
     Audio,
     Compaction,
@@ -78,7 +79,7 @@ def _settle_one(work: Work, at: int, message: Message) -> None:
 
 
 def _is_bare(parts: Iterable[Part]) -> bool:
-    return not any(is_written(part) and not (isinstance(part, Text) and is_blank(part.text)) for part in parts)
+    return not any(is_written(part) and not is_blank_text(part) for part in parts)
 
 
 def _carried_parts(

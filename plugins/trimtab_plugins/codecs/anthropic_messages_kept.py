@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trimtab_plugins.codecs.anthropic_messages_input import read_input
+from trimtab_plugins.codecs.message_kinds import has_call
 from trimtab_plugins.codecs.originals import Kept
 from trimtab_plugins.codecs.reading import JsonObject
 from trimtab_sdk import (
@@ -16,7 +17,6 @@ from trimtab_sdk import (
     Originals,
     Part,
     Reasoning,
-    ToolCall,
     ToolResult,
 )
 
@@ -76,11 +76,6 @@ def is_written(part: Part) -> bool:
     return not isinstance(part, ApprovalRequest | ApprovalResponse | Notice)
 
 
-def holds_results(message: Message) -> bool:
-    """Tell whether a message has a tool result."""
-    return any(isinstance(part, ToolResult) for part in message.parts)
-
-
 def holds_only_results(message: Message) -> bool:
     """Tell whether tool results are all that a message says."""
     written = [part for part in message.parts if is_written(part)]
@@ -89,7 +84,7 @@ def holds_only_results(message: Message) -> bool:
 
 def holds_calls(message: Message) -> bool:
     """Tell whether a message is an assistant's with a tool call."""
-    return message.role == "assistant" and any(isinstance(part, ToolCall) for part in message.parts)
+    return message.role == "assistant" and has_call(message)
 
 
 def only_thinks(message: Message) -> bool:

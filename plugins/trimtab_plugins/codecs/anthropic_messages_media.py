@@ -6,7 +6,7 @@ import base64
 import binascii
 
 from trimtab_plugins.codecs.anthropic_messages_parts import ANY_IMAGE
-from trimtab_plugins.codecs.chat_completions_parts import split_data_url
+from trimtab_plugins.codecs.data_urls import split_data_url
 from trimtab_plugins.codecs.reading import JsonObject, is_blank
 from trimtab_sdk import File, Image
 

@@ -6,17 +6,18 @@ They are made while reading, on a copy. Whatever is too far off to be mended is 
 from __future__ import annotations
 
 from trimtab_plugins.codecs.anthropic_messages_input import read_input
+from trimtab_plugins.codecs.mending import Mended, mended
 from trimtab_plugins.codecs.reading import RESULT_ID_KEYS, JsonObject, shown
 
 
-def mend_message(raw: JsonObject) -> tuple[JsonObject, tuple[str, ...]]:
-    """Give the object that goes out, and a sentence for each repair; it is `raw` when none was made."""
+def mend_message(raw: JsonObject) -> Mended:
+    """Mend one message; `raw` is not changed."""
     content = raw.get("content")
     if not isinstance(content, list):
-        return raw, ()
+        return Mended(raw)
     sentences: list[str] = []
-    mended = [_mend_block(block, sentences) for block in content]
-    return ({**raw, "content": mended}, tuple(sentences)) if sentences else (raw, ())
+    blocks = [_mend_block(block, sentences) for block in content]
+    return mended(raw, {**raw, "content": blocks}, sentences)
 
 
 def _mend_block(block: object, sentences: list[str]) -> object:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from trimtab_plugins.codecs.anthropic_messages_kept import (
     holds_calls,
     holds_only_results,
-    holds_results,
     is_listed_system,
     is_system,
     is_written,
     only_thinks,
 )
 from trimtab_plugins.codecs.anthropic_messages_work import Work
+from trimtab_plugins.codecs.message_kinds import has_result
 from trimtab_plugins.codecs.reading import shown_list
 from trimtab_sdk import Message, Part, Place, ToolResult, pair_calls
 
@@ -39,7 +39,7 @@ class _Answer:
 
 def settle_order(work: Work) -> None:
     """Move results behind their calls and in front of whatever else their message says."""
-    if not any(holds_results(message) for message in work.messages):
+    if not any(has_result(message) for message in work.messages):
         return
     _move_messages(work)
     _move_parts(work)

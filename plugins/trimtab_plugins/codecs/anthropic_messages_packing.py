@@ -13,7 +13,6 @@ from trimtab_plugins.codecs.anthropic_messages_kept import (
     AnthropicKept,
     holds_calls,
     holds_only_results,
-    holds_results,
     is_head,
     is_listed_system,
     is_system,
@@ -25,6 +24,7 @@ from trimtab_plugins.codecs.anthropic_messages_writing import (
     write_message,
     write_texts,
 )
+from trimtab_plugins.codecs.message_kinds import has_result
 from trimtab_plugins.codecs.originals import Entry
 from trimtab_plugins.codecs.reading import JsonObject
 from trimtab_sdk import Encoded, Message
@@ -80,7 +80,7 @@ class _Pack:
             return False
         if message.role == "assistant":
             return holds_calls(last) or self._calls or only_thinks(last) or only_thinks(message)
-        return holds_results(message) and holds_only_results(last)
+        return has_result(message) and holds_only_results(last)
 
     def add(self, message: Message, wire: JsonObject) -> None:
         """Take a message in."""

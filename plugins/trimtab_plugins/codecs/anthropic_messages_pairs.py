@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from trimtab_plugins.codecs.anthropic_messages_kept import holds_calls, is_written
 from trimtab_plugins.codecs.anthropic_messages_work import Work
-from trimtab_plugins.codecs.reading import is_blank, shown, shown_list
-from trimtab_sdk import Group, Message, Part, Place, Text, ToolCall, ToolResult, link_groups, pair_calls
+from trimtab_plugins.codecs.message_kinds import calls_one_of, is_blank_text
+from trimtab_plugins.codecs.reading import shown, shown_list
+from trimtab_plugins.codecs.unpaired import ORPHAN, open_calls_refusal
+from trimtab_sdk import Group, Message, Part, Place, ToolCall, ToolResult, link_groups, pair_calls
 
-_ORPHAN = (
-    "it is a tool result, and no message before it has the call it answers; add the assistant message with "
-    "that call, or unpin or exclude the result"
-)
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NO_ID = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -42,7 +40,7 @@ def _take_orphans(work: Work, orphans: Sequence[Place]) -> None:
         message = work.messages[at]
         rest = [part for index, part in enumerate(message.parts) if index not in indexes]
         if not any(_says_something(part) for part in rest):
-            work.settle(message, "unpaired", _ORPHAN)
+            work.settle(message, "unpaired", ORPHAN)
         else:
             work.set_parts(at, rest)
             parts = [message.parts[index] for index in sorted(indexes)]
@@ -51,22 +49,15 @@ def _take_orphans(work: Work, orphans: Sequence[Place]) -> None:
 
 
 def _says_something(part: Part) -> bool:
-    return is_written(part) and not (isinstance(part, Text) and is_blank(part.text))
+    return is_written(part) and not is_blank_text(part)
 
 
 def _settle_open(work: Work, group: Group) -> None:
     if work.protected.isdisjoint(group.ids):
         work.leave_group(group, "unpaired")
         return
-    callers = [work.messages[at] for at in group.positions if _calls_any(work.messages[at], group.open_calls)]
-    work.refused[callers[0].id] = (
-        f"it calls tools that have no result ({shown_list(group.open_calls)}); append a result for each (an error "
-        "text will do), or unpin or exclude the message"
-    )
-
-
-def _calls_any(message: Message, call_ids: Collection[str]) -> bool:
-    return any(isinstance(part, ToolCall) and part.call_id in call_ids for part in message.parts)
+    callers = [work.messages[at] for at in group.positions if calls_one_of(work.messages[at], group.open_calls)]
+    work.refused[callers[0].id] = open_calls_refusal(group.open_calls)
 
 
 def settle_ids(work: Work) -> None:

@@ -21,7 +21,9 @@ from trimtab_plugins.codecs.anthropic_messages_kept import (
 from trimtab_plugins.codecs.anthropic_messages_order import settle_order
 from trimtab_plugins.codecs.anthropic_messages_pairs import settle_ids, settle_pairs
 from trimtab_plugins.codecs.anthropic_messages_work import Work
+from trimtab_plugins.codecs.message_kinds import is_blank_text
 from trimtab_plugins.codecs.reading import is_blank
+from trimtab_plugins.codecs.repairs import EMPTY
 from trimtab_sdk import (
     Adapted,
     Compaction,
@@ -34,7 +36,6 @@ from trimtab_sdk import (
     link_groups,
 )
 
-_NOTHING = "it has no content; give it a text, or unpin or exclude it"
 _THINKING = "it holds thinking alone, which the wire takes only in front of an answer; unpin or exclude it"
 _FIRST = (
     "it would be the first message, and on this wire the user speaks first; pin the user message in front of it "
@@ -80,7 +81,7 @@ def _settle_blanks(work: Work) -> None:
         if _says_nothing(message):
             _settle_nothing(work, at, message)
             continue
-        parts = [_without_blanks(part) for part in message.parts if not _is_blank_text(part)]
+        parts = [_without_blanks(part) for part in message.parts if not is_blank_text(part)]
         if len(parts) != len(message.parts) or any(
             one is not part for one, part in zip(parts, message.parts, strict=True)
         ):
@@ -91,7 +92,7 @@ def _settle_blanks(work: Work) -> None:
 def _settle_nothing(work: Work, at: int, message: Message) -> None:
     """System text that is protected and blank adds nothing to its field, so it stays without being written."""
     if not is_head(message, work.kept) or message.id not in work.protected:
-        work.settle(message, "empty", _NOTHING)
+        work.settle(message, "empty", EMPTY)
     elif (
         message.parts and message.id == work.kept.head and _is_list(work.kept.entries[message.id].wire["content"])
     ):
@@ -104,17 +105,13 @@ def _is_list(value: object) -> bool:
 
 
 def _says_nothing(message: Message) -> bool:
-    return not any(is_written(part) and not _is_blank_text(part) for part in message.parts)
-
-
-def _is_blank_text(part: Part) -> bool:
-    return isinstance(part, Text) and is_blank(part.text)
+    return not any(is_written(part) and not is_blank_text(part) for part in message.parts)
 
 
 def _without_blanks(part: Part) -> Part:
     if not isinstance(part, ToolResult) or isinstance(part.content, str):
         return part
-    content = tuple(inner for inner in part.content if not _is_blank_text(inner))
+    content = tuple(inner for inner in part.content if not is_blank_text(inner))
     return part if len(content) == len(part.content) else replace(part, content=content)
 
 

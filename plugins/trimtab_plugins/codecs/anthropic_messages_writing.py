@@ -9,7 +9,8 @@ from trimtab_plugins.codecs.anthropic_messages_input import read_input
 from trimtab_plugins.codecs.anthropic_messages_kept import compaction_block, is_written
 from trimtab_plugins.codecs.anthropic_messages_media import file_block, image_block
 from trimtab_plugins.codecs.content import result_parts
-from trimtab_plugins.codecs.reading import JsonObject, is_blank, shown
+from trimtab_plugins.codecs.message_kinds import is_blank_text
+from trimtab_plugins.codecs.reading import JsonObject, shown
 from trimtab_sdk import (
     Audio,
     Compaction,
@@ -42,11 +43,7 @@ def write_message(message: Message) -> JsonObject:
 
 def write_texts(message: Message) -> list[object]:
     """Write the blocks of a system message; blank texts add nothing and are refused, so they are left out."""
-    return [write_block(part, message) for part in message.parts if is_written(part) and not _is_blank_text(part)]
-
-
-def _is_blank_text(part: Part) -> bool:
-    return isinstance(part, Text) and is_blank(part.text)
+    return [write_block(part, message) for part in message.parts if is_written(part) and not is_blank_text(part)]
 
 
 def write_block(part: Part, message: Message) -> object:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from trimtab_plugins.codecs.reading import MISSING, JsonObject, read_list, read_object, read_text, wrong
+from trimtab_plugins.codecs.reading import MISSING, JsonObject, limit_in, read_list, read_object, read_text, wrong
+from trimtab_sdk import Decoded, Message, Originals
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,21 @@ class Body:
     response_format: Mapping[str, object] | None = None
     max_output_tokens: int | None = None
     model: str | None = None
+
+    def decoded(
+        self, messages: Iterable[Message], originals: Originals, uncounted: Iterable[str], *, leading: int = 0
+    ) -> Decoded:
+        """Give the conversation of messages that were read from this input, with all that the body says."""
+        return Decoded(
+            messages=tuple(messages),
+            originals=originals,
+            tools=self.tools,
+            response_format=self.response_format,
+            max_output_tokens=self.max_output_tokens,
+            model=self.model,
+            uncounted=tuple(sorted(uncounted)),
+            leading=leading,
+        )
 
 
 def read_body(data: object) -> Body:
@@ -36,7 +52,7 @@ def read_body(data: object) -> Body:
         tools=_tools(data),
         response_format=_response_format(data),
         max_output_tokens=_max_output_tokens(data),
-        model=_model(data),
+        model=model_of(data),
     )
 
 
@@ -61,16 +77,17 @@ def _response_format(data: JsonObject) -> JsonObject | None:
 
 
 def _max_output_tokens(data: JsonObject) -> int | None:
-    for key in ("max_completion_tokens", "max_tokens"):
-        value = data.get(key)
-        if value is None:
-            continue
-        if type(value) is not int or value <= 0:
-            raise wrong(key, "a whole number of tokens above 0", value)
-        return value
-    return None
+    newer = limit_in(data, "max_completion_tokens")
+    return limit_in(data, "max_tokens") if newer is None else newer
 
 
-def _model(data: JsonObject) -> str | None:
+def tools_of(data: JsonObject) -> tuple[object, ...] | None:
+    """Give the `tools` of a request body, None when it has none."""
+    tools = data.get("tools")
+    return None if tools is None else tuple(read_list(tools, "tools"))
+
+
+def model_of(data: JsonObject) -> str | None:
+    """Give the `model` of a request body, None when it names none."""
     value = data.get("model")
     return None if value is None else read_text(value, "model")

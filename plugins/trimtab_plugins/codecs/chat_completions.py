@@ -10,10 +10,11 @@ from trimtab_plugins.codecs.chat_completions_rules import adapt_conversation, re
 from trimtab_plugins.codecs.chat_completions_runs import with_runs_joined
 from trimtab_plugins.codecs.chat_completions_writing import patch_message, write_message
 from trimtab_plugins.codecs.framing import ChatFraming
+from trimtab_plugins.codecs.message_kinds import has_result
 from trimtab_plugins.codecs.originals import Kept, encode_all, kept_by
 from trimtab_plugins.codecs.recognition import recognize_chat_completions
 from trimtab_plugins.codecs.splicing import splice_decoded
-from trimtab_plugins.codecs.splitting import any_foreign_structure, apart, has_result
+from trimtab_plugins.codecs.splitting import any_foreign_structure, apart
 from trimtab_sdk import Adapted, Decoded, Encoded, Framing, Message, Originals, Recognition
 
 
@@ -36,15 +37,8 @@ class ChatCompletions:
         """Read a list of messages or a request body; raise InvalidRequestError with the path of what is wrong."""
         body = read_body(data)
         conversation = read_conversation(body.items)
-        return Decoded(
-            messages=tuple(conversation.messages),
-            originals=Kept(self.name, conversation.entries, body.whole, conversation.repairs),
-            tools=body.tools,
-            response_format=body.response_format,
-            max_output_tokens=body.max_output_tokens,
-            model=body.model,
-            uncounted=tuple(sorted(conversation.uncounted)),
-        )
+        kept = Kept(self.name, conversation.entries, body.whole, conversation.repairs)
+        return body.decoded(conversation.messages, kept, conversation.uncounted)
 
     def splice(
         self, decoded: Decoded, start: int, stop: int, items: Sequence[object], *, ids: Sequence[str] = ()

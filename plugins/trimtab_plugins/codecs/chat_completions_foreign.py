@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from trimtab_plugins.codecs.chat_completions_parts import read_part
-from trimtab_plugins.codecs.reading import shown
+from trimtab_plugins.codecs.misplaced import COMPACTION, REASONING, Cleared, stand_in, stand_in_sentence
 from trimtab_sdk import (
     ApprovalRequest,
     ApprovalResponse,
@@ -29,24 +28,15 @@ from trimtab_sdk import (
     Unknown,
 )
 
-_REASONING = "left out the reasoning, which only the wire it came from can take back"
-_COMPACTION = "left out what a provider compacted, which only that provider can read"
 _APPROVALS = "left out the approvals, which chat-completions does not know"
 _ERROR_MARK = "left out the mark that the result is an error, for which chat-completions has no key"
-
-
-class Cleared(NamedTuple):
-    """A message that this wire can hold, and a sentence for each kind of thing that was taken out."""
-
-    message: Message
-    sentences: tuple[str, ...]
 
 
 def clear_foreign(message: Message) -> Cleared:
     """Take what has no place out of a message that another codec read; without any it is the same object."""
     sentences: dict[str, None] = {}
     parts = tuple(_cleared_parts(message, sentences))
-    return Cleared(replace(message, parts=parts), tuple(sentences)) if sentences else Cleared(message, ())
+    return Cleared(replace(message, parts=parts), tuple(sentences)) if sentences else Cleared(message)
 
 
 def in_place(part: ContentPart, role: str) -> ContentPart:
@@ -55,7 +45,7 @@ def in_place(part: ContentPart, role: str) -> ContentPart:
         return part
     if isinstance(part, File) and part.text:
         return Text(part.text)
-    return Text(f"[{_words_for(part)} left out]")
+    return stand_in(part)
 
 
 def result_in_place(result: ToolResult) -> ToolResult:
@@ -84,9 +74,9 @@ def _cleared_parts(message: Message, sentences: dict[str, None]) -> Iterator[Par
 
 def _reason_to_leave(part: Part) -> str | None:
     if isinstance(part, Reasoning):
-        return _REASONING
+        return REASONING
     if isinstance(part, Compaction):
-        return _COMPACTION
+        return COMPACTION
     return _APPROVALS if isinstance(part, ApprovalRequest | ApprovalResponse) else None
 
 
@@ -102,11 +92,9 @@ def _cleared_result(result: ToolResult, sentences: dict[str, None]) -> ToolResul
 
 def _cleared_content(part: ContentPart, role: str, sentences: dict[str, None]) -> ContentPart:
     known = _read_here(part) if isinstance(part, Unknown) else part
-    placed = Text(f"[{_words_for(known)} left out]") if isinstance(known, Unknown) else in_place(known, role)
+    placed = stand_in(known) if isinstance(known, Unknown) else in_place(known, role)
     if placed is not known:
-        sentences.setdefault(
-            f"put a text in place of {_kind_of(known)}, for which {_article(role)} {role} message has no place"
-        )
+        sentences.setdefault(stand_in_sentence(known, role))
     return placed
 
 
@@ -126,20 +114,3 @@ def _has_place(part: Image | File | Audio, role: str) -> bool:
     if isinstance(part, Image):
         return bool(part.url or part.data)
     return bool(part.data) or (isinstance(part, File) and bool(part.file_id))
-
-
-def _words_for(part: ContentPart) -> str:
-    if isinstance(part, File) and part.name:
-        return f"file {shown(part.name)}"
-    return _kind_of(part)
-
-
-def _kind_of(part: ContentPart) -> str:
-    if isinstance(part, Unknown):
-        kind = part.raw.get("type") if isinstance(part.raw, dict) else None
-        return shown(kind) if isinstance(kind, str) and kind else "part"
-    return type(part).__name__.lower()
-
-
-def _article(role: str) -> str:
-    return "an" if role == "assistant" else "a"

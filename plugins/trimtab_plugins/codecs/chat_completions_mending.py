@@ -6,16 +6,8 @@ too far off to be mended is left for the reader to refuse.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from trimtab_plugins.codecs.mending import Mended, mended
 from trimtab_plugins.codecs.reading import MISSING, JsonObject, json_text, result_id_key, shown
-
-
-class Mended(NamedTuple):
-    """The object that goes out, and a sentence for each repair; the object is the given one when none was made."""
-
-    wire: JsonObject
-    sentences: tuple[str, ...]
 
 
 def mend_message(raw: JsonObject) -> Mended:
@@ -26,7 +18,7 @@ def mend_message(raw: JsonObject) -> Mended:
         sentences += [*_mend_result_id(wire), *_mend_result_content(wire)]
     elif wire.get("role") == "assistant":
         sentences += _mend_answer(wire)
-    return Mended(wire, tuple(sentences)) if sentences else Mended(raw, ())
+    return mended(raw, wire, sentences)
 
 
 def _mend_answer(wire: JsonObject) -> list[str]:
@@ -55,9 +47,9 @@ def _mend_calls(wire: JsonObject) -> list[str]:
     if not isinstance(calls, list):
         return []
     sentences: list[str] = []
-    mended = [_mend_call(call, sentences) for call in calls]
+    calls = [_mend_call(call, sentences) for call in calls]
     if sentences:
-        wire["tool_calls"] = mended
+        wire["tool_calls"] = calls
     return sentences
 
 

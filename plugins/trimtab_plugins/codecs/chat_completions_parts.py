@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from trimtab_plugins.codecs.data_urls import file_data, image_address, split_data_url
 from trimtab_plugins.codecs.reading import MISSING, JsonObject, object_in, text_if_any, text_in, wrong
+from trimtab_plugins.codecs.sounds import read_sound, write_sound
 from trimtab_sdk import Audio, ContentPart, File, Image, Text, Unknown
 
 
@@ -14,9 +16,7 @@ def read_part(part: JsonObject, path: str) -> ContentPart:
     if kind == "image_url":
         return _read_image(part, path)
     if kind == "input_audio":
-        sound = object_in(part, "input_audio", path)
-        inner = f"{path}.input_audio"
-        return Audio(data=text_in(sound, "data", inner), format=text_if_any(sound, "format", inner))
+        return read_sound(part, path)
     if kind == "file":
         return _read_file(object_in(part, "file", path), f"{path}.file")
     return Unknown(part)
@@ -42,14 +42,6 @@ def _read_file(file: JsonObject, path: str) -> File:
     )
 
 
-def split_data_url(text: str) -> tuple[str, str]:
-    """Give the media type and the base64 of a data URL; any other text is taken for base64 without a type."""
-    head, comma, data = text.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64"):
-        return head[len("data:") : -len(";base64")], data
-    return "", text
-
-
 def write_part(part: ContentPart) -> object:
     """Write one part that has a place on this wire; an unknown one as it came."""
     if isinstance(part, Text):
@@ -57,14 +49,14 @@ def write_part(part: ContentPart) -> object:
     if isinstance(part, Image):
         return {"type": "image_url", "image_url": _write_image(part)}
     if isinstance(part, Audio):
-        return {"type": "input_audio", "input_audio": {"data": part.data, "format": part.format or "wav"}}
+        return write_sound(part)
     if isinstance(part, File):
         return {"type": "file", "file": _write_file(part)}
     return part.raw
 
 
 def _write_image(image: Image) -> JsonObject:
-    url = image.url or f"data:{image.media_type or 'image/png'};base64,{image.data}"
+    url = image_address(image)
     return {"url": url, "detail": image.detail} if image.detail else {"url": url}
 
 
@@ -73,7 +65,7 @@ def _write_file(file: File) -> JsonObject:
     if file.name:
         written["filename"] = file.name
     if file.data:
-        written["file_data"] = f"data:{file.media_type};base64,{file.data}" if file.media_type else file.data
+        written["file_data"] = file_data(file)
     if file.file_id:
         written["file_id"] = file.file_id
     return written

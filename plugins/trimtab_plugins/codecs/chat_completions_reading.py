@@ -8,7 +8,9 @@ from typing import get_args
 from trimtab_plugins.codecs.chat_completions_mending import mend_message
 from trimtab_plugins.codecs.chat_completions_parts import read_part
 from trimtab_plugins.codecs.content import read_content
+from trimtab_plugins.codecs.conversation import Conversation
 from trimtab_plugins.codecs.originals import Entry
+from trimtab_plugins.codecs.raw_messages import input_start, message_ids, only_text
 from trimtab_plugins.codecs.reading import (
     MISSING,
     JsonObject,
@@ -17,6 +19,7 @@ from trimtab_plugins.codecs.reading import (
     object_in,
     read_object,
     read_text,
+    role_in,
     source_of_system,
     text_if_any,
     text_in,
@@ -29,7 +32,6 @@ from trimtab_sdk import (
     Message,
     Part,
     Reasoning,
-    Repair,
     Role,
     Source,
     Text,
@@ -60,76 +62,31 @@ WIRE_KEYS = frozenset(
 _OWN_KEYS = WIRE_KEYS | {"id", "meta"}
 _ROLES: dict[str, Role] = {role: role for role in get_args(Role)}
 _LEGACY_RESULT = "function"
-_EXPECTED_ROLE = "one of system, developer, user, assistant, tool"
-
-
-class Conversation:
-    """The messages read so far: `messages`, `entries` and `repairs` by id, and the `uncounted` keys."""
-
-    def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.entries: dict[str, Entry] = {}
-        self.repairs: dict[str, tuple[Repair, ...]] = {}
-        self.uncounted: set[str] = set()
 
 
 def read_conversation(items: Sequence[object]) -> Conversation:
     """Read the messages of a request. Raises InvalidRequestError with the path of what is wrong."""
     conversation = Conversation()
     messages, entries = conversation.messages, conversation.entries
-    first_input = _input_start(items)
-    for position, (message_id, raw) in enumerate(zip(message_ids(items), items, strict=True)):
+    first_input = input_start(items)
+    ids = message_ids(items)
+    for position, raw in enumerate(items):
+        if not isinstance(raw, dict):
+            raise wrong(f"messages[{position}]", "an object", raw)
         said: Source = "input" if position >= first_input else "history"
-        message = _read_plain(raw, message_id, said)
+        message = _read_plain(raw, ids[position], said)
         if message is None:
-            message = _read_full(raw, f"messages[{position}]", message_id, said, conversation)
-        elif isinstance(raw, dict):
-            entries[message_id] = Entry(message, raw)
+            message = _read_full(raw, f"messages[{position}]", ids[position], said, conversation)
+        else:
+            entries[message.id] = Entry(message, raw)
         messages.append(message)
     return conversation
 
 
-def message_ids(items: Sequence[object]) -> Iterator[str]:
-    """Give each message its id: its own where that is a text nobody had before, else `m` and its position."""
-    own = {item["id"] for item in items if isinstance(item, dict) and isinstance(item.get("id"), str)}
-    if not own:
-        yield from (f"m{position}" for position in range(len(items)))
-        return
-    given: set[str] = set()
-    for position, item in enumerate(items):
-        wanted = item.get("id") if isinstance(item, dict) else None
-        if isinstance(wanted, str) and wanted and wanted not in given:
-            given.add(wanted)
-            yield wanted
-        else:
-            yield _free_id(f"m{position}", own)
-
-
-def _free_id(wanted: str, taken: set[str]) -> str:
-    candidate, number = wanted, 2
-    while candidate in taken:
-        candidate = f"{wanted}-{number}"
-        number += 1
-    return candidate
-
-
-def _input_start(items: Sequence[object]) -> int:
-    start = len(items)
-    while start and _role_of(items[start - 1]) == "user":
-        start -= 1
-    return start
-
-
-def _role_of(item: object) -> object:
-    return item.get("role") if isinstance(item, dict) else None
-
-
-def _read_plain(raw: object, message_id: str, said: Source) -> Message | None:
+def _read_plain(raw: JsonObject, message_id: str, said: Source) -> Message | None:
     """The short way for what most histories hold: a role and a text, nothing else."""
-    if not isinstance(raw, dict) or len(raw) != 2:
-        return None
-    content, role = raw.get("content"), raw.get("role")
-    if not isinstance(content, str):
+    content, role = only_text(raw), raw.get("role")
+    if content is None:
         return None
     source: Source
     if role == "user" or role == "assistant":
@@ -141,8 +98,8 @@ def _read_plain(raw: object, message_id: str, said: Source) -> Message | None:
     return Message(message_id, role, (Text(content),), None, source, False, False, False, None, EMPTY_META)
 
 
-def _read_full(raw: object, path: str, message_id: str, said: Source, conversation: Conversation) -> Message:
-    wire, sentences = mend_message(read_object(raw, path))
+def _read_full(raw: JsonObject, path: str, message_id: str, said: Source, conversation: Conversation) -> Message:
+    wire, sentences = mend_message(raw)
     role = _read_role(wire, path)
     parts = _read_parts(wire, path)
     meta = wire.get("meta")
@@ -154,21 +111,13 @@ def _read_full(raw: object, path: str, message_id: str, said: Source, conversati
         source=source_of_system(*parts) if role in ("system", "developer") else said,
         meta=meta if isinstance(meta, dict) else EMPTY_META,
     )
-    conversation.entries[message_id] = Entry(message, wire)
+    conversation.remember(message, wire, sentences)
     conversation.uncounted.update(wire.keys() - _OWN_KEYS)
-    if sentences:
-        conversation.repairs[message_id] = tuple(Repair((message_id,), sentence) for sentence in sentences)
     return message
 
 
 def _read_role(wire: JsonObject, path: str) -> Role:
-    value = wire.get("role", MISSING)
-    if value == _LEGACY_RESULT:
-        return "tool"
-    role = _ROLES.get(value) if isinstance(value, str) else None
-    if role is None:
-        raise wrong(f"{path}.role", _EXPECTED_ROLE, value)
-    return role
+    return "tool" if wire.get("role") == _LEGACY_RESULT else role_in(wire, path, _ROLES)
 
 
 def _read_parts(wire: JsonObject, path: str) -> tuple[Part, ...]:
@@ -176,14 +125,14 @@ def _read_parts(wire: JsonObject, path: str) -> tuple[Part, ...]:
     if role == "tool":
         return (_read_result(wire, path, text_in(wire, "tool_call_id", path)),)
     if role == _LEGACY_RESULT:
-        return (_read_result(wire, path, legacy_call_id(text_in(wire, "name", path))),)
+        return (_read_result(wire, path, _legacy_call_id(text_in(wire, "name", path))),)
     if role != "assistant":
         _refuse_calls(wire, path)
     content = read_content(wire.get("content"), f"{path}.content", read_part)
-    return (*_read_reasoning(wire, path), *content, *read_tail(wire, path), *_read_calls(wire, path))
+    return (*_read_reasoning(wire, path), *content, *_read_tail(wire, path), *_read_calls(wire, path))
 
 
-def legacy_call_id(name: str) -> str:
+def _legacy_call_id(name: str) -> str:
     """Give the id under which a call of the retired `function_call` and its result find each other."""
     return f"function:{name}"
 
@@ -213,7 +162,7 @@ def _read_reasoning(wire: JsonObject, path: str) -> tuple[Reasoning, ...]:
     return (*texts, *details)
 
 
-def read_tail(wire: JsonObject, path: str) -> tuple[Audio | Text, ...]:
+def _read_tail(wire: JsonObject, path: str) -> tuple[Audio | Text, ...]:
     """Read what a message says beside its content: its spoken answer, then its refusal."""
     tail: list[Audio | Text] = []
     if wire.get("audio") is not None:
@@ -228,14 +177,14 @@ def read_tail(wire: JsonObject, path: str) -> tuple[Audio | Text, ...]:
 def _read_calls(wire: JsonObject, path: str) -> Iterator[ToolCall]:
     for index, call in enumerate(list_if_any(wire, "tool_calls", path)):
         inner = f"{path}.tool_calls[{index}]"
-        yield read_call(read_object(call, inner), inner)
+        yield _read_call(read_object(call, inner), inner)
     if wire.get("function_call") is not None:
         call = object_in(wire, "function_call", path)
         name = text_in(call, "name", f"{path}.function_call")
-        yield ToolCall(legacy_call_id(name), name, text_in(call, "arguments", f"{path}.function_call"))
+        yield ToolCall(_legacy_call_id(name), name, text_in(call, "arguments", f"{path}.function_call"))
 
 
-def read_call(call: JsonObject, path: str) -> ToolCall:
+def _read_call(call: JsonObject, path: str) -> ToolCall:
     """Read one mended tool call, of a function or of a custom tool."""
     call_id = read_text(call.get("id", MISSING), f"{path}.id")
     kind = call.get("type")

@@ -6,14 +6,16 @@ message says something. Roles may repeat, and any of them may be the first or th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from trimtab_plugins.codecs.chat_completions_foreign import clear_foreign
 from trimtab_plugins.codecs.chat_completions_runs import call_runs
-from trimtab_plugins.codecs.chat_completions_strays import without_strays
-from trimtab_plugins.codecs.chat_completions_writing import UNWRITTEN
+from trimtab_plugins.codecs.message_kinds import UNWRITTEN, calls_one_of, has_call, has_step, is_plain
+from trimtab_plugins.codecs.misplaced import clear_all
 from trimtab_plugins.codecs.originals import Entry, Kept
-from trimtab_plugins.codecs.reading import is_blank, shown, shown_list
+from trimtab_plugins.codecs.reading import is_blank, shown
+from trimtab_plugins.codecs.repairs import EMPTY, mended_in, repairs_of
+from trimtab_plugins.codecs.unpaired import ORPHAN, open_calls_refusal, without_strays
 from trimtab_sdk import (
     Adapted,
     Message,
@@ -21,7 +23,6 @@ from trimtab_sdk import (
     Reasoning,
     Repair,
     Text,
-    ToolCall,
     ToolResult,
     link_groups,
     pair_calls,
@@ -37,14 +38,14 @@ def adapt_conversation(messages: Sequence[Message], kept: Kept, protected: Colle
     left_out: dict[str, str] = {}
     refused: dict[str, str] = {}
     keep = frozenset(protected)
-    cleared, clearings = _cleared(messages, kept)
-    notable = [message for message in cleared if not _is_plain(message)]
-    linked = any(_calls_or_answers(message) for message in notable)
+    cleared, clearings = clear_all(messages, kept.entries, clear_foreign)
+    notable = [message for message in cleared if not is_plain(message)]
+    linked = has_step(notable)
     pairing = pair_calls(cleared) if linked else _NO_PAIRS
     if pairing.orphans or pairing.open_calls:
         strays = without_strays(cleared, pairing, kept.entries.keys())
         cleared, clearings = strays.messages, (*clearings, *strays.repairs)
-        notable = [message for message in cleared if not _is_plain(message)]
+        notable = [message for message in cleared if not is_plain(message)]
         _judge_pairs(cleared, keep, left_out, refused)
     for message in notable:
         entry = kept.entries.get(message.id)
@@ -56,7 +57,8 @@ def adapt_conversation(messages: Sequence[Message], kept: Kept, protected: Colle
     if left_out or clearings:
         pairing = pair_calls(staying) if linked else _NO_PAIRS
     staying, moves = _with_results_behind_calls(staying, pairing, kept.entries.keys())
-    repairs = (*_mended(staying, kept), *_of_those(clearings, staying, left_out), *moves)
+    silenced = [name for name, why in left_out.items() if why == "empty"]
+    repairs = (*mended_in(staying, kept.repairs), *repairs_of(clearings, staying, silenced), *moves)
     return Adapted(staying, left_out, repairs, refused)
 
 
@@ -68,46 +70,7 @@ def results_behind_calls(messages: Sequence[Message], known: Collection[str]) ->
     return _with_results_behind_calls(tuple(messages), pair_calls(messages), known)[0]
 
 
-def _cleared(messages: Sequence[Message], kept: Kept) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
-    """Take out what messages from another wire hold and this one has no place for."""
-    entries = kept.entries
-    foreign = [at for at, message in enumerate(messages) if message.id not in entries]
-    out = list(messages)
-    touched: dict[str, list[str]] = {}
-    for at in foreign:
-        if _is_plain(out[at]):
-            continue
-        out[at], sentences = clear_foreign(out[at])
-        for sentence in sentences:
-            touched.setdefault(sentence, []).append(out[at].id)
-    return tuple(out), tuple(Repair(tuple(ids), sentence) for sentence, ids in touched.items())
-
-
-def _of_those(
-    repairs: Sequence[Repair], staying: Sequence[Message], left_out: Mapping[str, str]
-) -> tuple[Repair, ...]:
-    """Give the repairs of messages that stay, or that have nothing left to stay for."""
-    if not repairs:
-        return ()
-    told = {message.id for message in staying} | {name for name, why in left_out.items() if why == "empty"}
-    named = (Repair(tuple(one for one in repair.ids if one in told), repair.text) for repair in repairs)
-    return tuple(repair for repair in named if repair.ids)
-
-
 _NO_PAIRS = Pairing({}, (), ())
-
-
-def _is_plain(message: Message) -> bool:
-    """Whether it is a text and nothing else, as most messages are: no rule of this module touches it."""
-    parts = message.parts
-    if len(parts) != 1 or message.role == "tool":
-        return False
-    part = parts[0]
-    return isinstance(part, Text) and not is_blank(part.text)
-
-
-def _calls_or_answers(message: Message) -> bool:
-    return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
 
 
 def _judge_pairs(
@@ -122,33 +85,12 @@ def _judge_pairs(
         if not any(member in protected for member in group.ids):
             left_out.update(dict.fromkeys(group.ids, "unpaired"))
         elif group.orphan:
-            refused.update((messages[at].id, _ORPHAN) for at in group.positions if messages[at].role == "tool")
+            refused.update((messages[at].id, ORPHAN) for at in group.positions if messages[at].role == "tool")
         else:
             caller = next(
-                messages[at].id for at in group.positions if _calls_one_of(messages[at], group.open_calls)
+                messages[at].id for at in group.positions if calls_one_of(messages[at], group.open_calls)
             )
-            refused[caller] = _open_calls_text(group.open_calls)
-
-
-_ORPHAN = (
-    "it is a tool result, and no message before it has the call it answers; add the assistant message with "
-    "that call, or unpin or exclude the result"
-)
-
-
-def _open_calls_text(call_ids: Sequence[str]) -> str:
-    return (
-        f"it calls tools that have no result ({shown_list(call_ids)}); append a result for each (an error text "
-        "will do), or unpin or exclude the message"
-    )
-
-
-def _calls_any(message: Message) -> bool:
-    return any(isinstance(part, ToolCall) for part in message.parts)
-
-
-def _calls_one_of(message: Message, call_ids: Collection[str]) -> bool:
-    return any(isinstance(part, ToolCall) and part.call_id in call_ids for part in message.parts)
+            refused[caller] = open_calls_refusal(group.open_calls)
 
 
 def _says_nothing(message: Message, entry: Entry | None) -> bool:
@@ -175,7 +117,7 @@ def _judge_empty(
     if message.id not in protected:
         left_out[message.id] = "empty"
     elif message.role == "tool" or (entry is not None and entry.wire.get("content") in (None, [])):
-        refused[message.id] = "it has no content; give it a text, or unpin or exclude it"
+        refused[message.id] = EMPTY
 
 
 def _with_results_behind_calls(
@@ -211,7 +153,7 @@ def _homes(messages: Sequence[Message], pairing: Pairing, known: Collection[str]
     homes: dict[int, int] = {}
     for (position, _), (call, _) in pairing.call_of.items():
         answer = messages[position]
-        if answer.role != "assistant" and messages[call].role != "tool" and not _calls_any(answer):
+        if answer.role != "assistant" and messages[call].role != "tool" and not has_call(answer):
             homes[position] = max(ends.get(call, call), homes.get(position, 0))
     return homes
 
@@ -219,9 +161,3 @@ def _homes(messages: Sequence[Message], pairing: Pairing, known: Collection[str]
 def _move(message: Message) -> Repair:
     call_id = next(part.call_id for part in message.parts if isinstance(part, ToolResult))
     return Repair((message.id,), f"moved the result of {shown(call_id)} behind its call")
-
-
-def _mended(messages: Sequence[Message], kept: Kept) -> tuple[Repair, ...]:
-    if not kept.repairs:
-        return ()
-    return tuple(repair for message in messages for repair in kept.repairs.get(message.id, ()))

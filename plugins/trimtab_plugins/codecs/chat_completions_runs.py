@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from trimtab_sdk import Message, ToolCall
+from trimtab_plugins.codecs.message_kinds import has_call
+from trimtab_sdk import Message
 
 
 def call_runs(messages: Sequence[Message], known: Collection[str]) -> Iterator[tuple[int, int]]:
@@ -23,7 +24,7 @@ def call_runs(messages: Sequence[Message], known: Collection[str]) -> Iterator[t
         begin = at
         while at < len(messages) and messages[at].role == "assistant" and messages[at].id not in known:
             at += 1
-        callers = [place for place in range(begin, at) if _calls_any(messages[place])]
+        callers = [place for place in range(begin, at) if has_call(messages[place])]
         if callers:
             yield max(begin, callers[0] - 1), callers[-1]
         at = max(at, begin + 1)
@@ -40,7 +41,3 @@ def with_runs_joined(messages: Sequence[Message], known: Collection[str]) -> tup
         out.append(run[0] if len(run) == 1 else replace(run[0], parts=parts))
         done = last + 1
     return (*out, *messages[done:])
-
-
-def _calls_any(message: Message) -> bool:
-    return any(isinstance(part, ToolCall) for part in message.parts)

@@ -9,22 +9,15 @@ from trimtab_plugins.codecs.chat_completions_parts import write_part
 from trimtab_plugins.codecs.content import content_of, patch_content, result_parts, write_content
 from trimtab_plugins.codecs.reading import JsonObject
 from trimtab_sdk import (
-    ApprovalRequest,
-    ApprovalResponse,
     Audio,
-    Compaction,
     ContentPart,
     Message,
-    Notice,
     Part,
     Reasoning,
     Text,
     ToolCall,
     ToolResult,
 )
-
-UNWRITTEN = ApprovalRequest | ApprovalResponse | Compaction | Notice
-"""Parts that have no place on this wire and mean nothing to the model."""
 
 _REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_details")
 

@@ -44,22 +44,10 @@ class GeminiContents:
         body = read_body(data)
         contents = read_contents(body.items)
         leading = () if body.system is None else (body.system,)
-        return Decoded(
-            messages=(*leading, *contents.messages),
-            originals=Remembered(
-                self.name,
-                contents.entries,
-                body.whole,
-                body.system,
-                made_ids=frozenset(contents.ids.made),
-            ),
-            tools=body.tools,
-            response_format=body.response_format,
-            max_output_tokens=body.max_output_tokens,
-            model=body.model,
-            uncounted=tuple(sorted(contents.uncounted)),
-            leading=len(leading),
+        originals = Remembered(
+            self.name, contents.entries, body.whole, body.system, made_ids=frozenset(contents.ids.made)
         )
+        return body.decoded((*leading, *contents.messages), originals, contents.uncounted, leading=len(leading))
 
     def splice(
         self, decoded: Decoded, start: int, stop: int, items: Sequence[object], *, ids: Sequence[str] = ()

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from trimtab_plugins.codecs.body import Body, model_of, tools_of
 from trimtab_plugins.codecs.gemini_call_ids import CallIds
 from trimtab_plugins.codecs.gemini_contents_parts import read_part
 from trimtab_plugins.codecs.gemini_originals import SYSTEM_ID
-from trimtab_plugins.codecs.gemini_values import field_key, field_of, object_if_any
+from trimtab_plugins.codecs.gemini_values import field_key, object_if_any
 from trimtab_plugins.codecs.originals import Entry
 from trimtab_plugins.codecs.reading import (
     JsonObject,
     is_blank,
+    limit_in,
     list_if_any,
     read_list,
     read_object,
-    read_text,
     text_in,
     wrong,
 )
@@ -126,15 +127,9 @@ def _role(role: object, parts: Sequence[Part], *, paired: bool) -> Role:
 
 
 @dataclass(frozen=True, slots=True)
-class ContentsBody:
-    """An input taken apart; `whole` is the request body, None when only contents came."""
+class ContentsBody(Body):
+    """An input taken apart; `system` is the message of its system instruction."""
 
-    items: list[object]
-    whole: JsonObject | None = None
-    tools: tuple[object, ...] | None = None
-    response_format: JsonObject | None = None
-    max_output_tokens: int | None = None
-    model: str | None = None
     system: Message | None = None
 
 
@@ -144,16 +139,15 @@ def read_body(data: object) -> ContentsBody:
         return ContentsBody(data)
     if not isinstance(data, dict):
         raise wrong("", "a list of contents or a request body with contents", data)
-    tools, model = data.get("tools"), data.get("model")
     settings_key = field_key(data, "generationConfig") or "generationConfig"
     settings = object_if_any(data, settings_key)
     return ContentsBody(
         items=read_list(data.get("contents"), "contents"),
         whole=data,
-        tools=None if tools is None else tuple(read_list(tools, "tools")),
+        tools=tools_of(data),
         response_format=_response_format(settings, settings_key),
         max_output_tokens=_max_output_tokens(settings, settings_key),
-        model=None if model is None else read_text(model, "model"),
+        model=model_of(data),
         system=_read_system(data),
     )
 
@@ -167,12 +161,8 @@ def _response_format(settings: JsonObject, path: str) -> JsonObject | None:
 
 
 def _max_output_tokens(settings: JsonObject, path: str) -> int | None:
-    value = field_of(settings, "maxOutputTokens")
-    if value is None:
-        return None
-    if type(value) is not int or value <= 0:
-        raise wrong(f"{path}.{field_key(settings, 'maxOutputTokens')}", "a whole number of tokens above 0", value)
-    return value
+    key = field_key(settings, "maxOutputTokens")
+    return None if key is None else limit_in(settings, key, path)
 
 
 def _read_system(data: JsonObject) -> Message | None:

@@ -11,6 +11,7 @@ from trimtab_plugins.codecs.gemini_originals import Remembered, is_plain, is_unc
 from trimtab_plugins.codecs.gemini_runs import SYSTEM_ROLES, answers, call_names
 from trimtab_plugins.codecs.gemini_system import place_system_text
 from trimtab_plugins.codecs.gemini_values import field_key
+from trimtab_plugins.codecs.message_kinds import has_call, has_result
 from trimtab_plugins.codecs.originals import Entry
 from trimtab_plugins.codecs.reading import JsonObject, shown
 from trimtab_sdk import (
@@ -62,7 +63,7 @@ def _known_piece(entry: Entry, message: Message) -> Piece:
     wire = entry.wire if is_unchanged(entry, message) else _patched(entry, message)
     if is_plain(message):
         return Piece("user" if message.role == "user" else "model", wire, (message.id,), known=True)
-    calls = any(isinstance(part, ToolCall) for part in message.parts)
+    calls = has_call(message)
     return Piece(_kind_of(message), wire, (message.id,), calls, known=True)
 
 
@@ -90,7 +91,7 @@ def _new_pieces(
     if message.role == "assistant":
         parts = list(_model_parts(message, read))
         if parts:
-            calls = any(isinstance(part, ToolCall) for part in message.parts)
+            calls = has_call(message)
             yield Piece("model", {"role": "model", "parts": parts}, (message.id,), calls)
         return
     _refuse_calls(message)
@@ -107,7 +108,7 @@ def _new_pieces(
 
 
 def _refuse_calls(message: Message) -> None:
-    if any(isinstance(part, ToolCall) for part in message.parts):
+    if has_call(message):
         raise InvalidRequestError(
             f"message {shown(message.id)} cannot be written for Gemini: only an assistant message calls functions",
             ids=(message.id,),
@@ -135,7 +136,7 @@ def _content_parts(parts: Sequence[Part]) -> list[JsonObject]:
 def pieces_count(message: Message) -> int:
     """Give how many contents a message becomes before packing; results beside words count as a second one."""
     if message.role == "tool" or message.role == "user":
-        results = any(isinstance(part, ToolResult) for part in message.parts)
+        results = has_result(message)
         return results + any(isinstance(part, ContentPart) for part in message.parts)
     return int(any(isinstance(part, ContentPart | ToolCall | Reasoning) for part in message.parts))
 

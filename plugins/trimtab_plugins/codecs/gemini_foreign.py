@@ -13,11 +13,12 @@ from trimtab_plugins.codecs.gemini_ledger import Ledger
 from trimtab_plugins.codecs.gemini_media import has_place
 from trimtab_plugins.codecs.gemini_originals import Remembered, is_plain
 from trimtab_plugins.codecs.gemini_values import SKIP_SIGNATURE, parse_object
-from trimtab_plugins.codecs.reading import json_text, shown
+from trimtab_plugins.codecs.message_kinds import has_result
+from trimtab_plugins.codecs.misplaced import COMPACTION, kind_of, stand_in
+from trimtab_plugins.codecs.reading import json_text
 from trimtab_sdk import (
     Compaction,
     ContentPart,
-    File,
     Message,
     Part,
     Place,
@@ -25,12 +26,10 @@ from trimtab_sdk import (
     Text,
     ToolCall,
     ToolResult,
-    Unknown,
     pair_calls,
 )
 
 _REASONING = "left out the reasoning, which only the provider it came from can take back"
-_COMPACTION = "left out what a provider compacted, which only that provider can read"
 _HOSTED = "left out calls and results of another provider's own tools"
 _NAME = "left out the name, for which the wire has no place"
 _NO_TEXT = "left out what is no text in a system message"
@@ -52,7 +51,7 @@ def clear_foreign(messages: Sequence[Message], read: Remembered, ledger: Ledger)
 
 def _hosted_places(messages: Sequence[Message], foreign: Sequence[int]) -> frozenset[Place]:
     """The results in foreign assistant messages, and the calls they answer."""
-    hosts = {at for at in foreign if messages[at].role == "assistant" and _has_result(messages[at])}
+    hosts = {at for at in foreign if messages[at].role == "assistant" and has_result(messages[at])}
     if not hosts:
         return frozenset()
     places = {
@@ -68,10 +67,6 @@ def _hosted_places(messages: Sequence[Message], foreign: Sequence[int]) -> froze
         if result in places and call[0] in foreign_calls
     }
     return frozenset(places | calls)
-
-
-def _has_result(message: Message) -> bool:
-    return any(isinstance(part, ToolResult) for part in message.parts)
 
 
 def _cleared(at: int, message: Message, hosted: Collection[Place], ledger: Ledger) -> Message:
@@ -102,7 +97,7 @@ def _cleared_part(part: Part, role: str, sentences: dict[str, None]) -> Sequence
         sentences.setdefault(_REASONING)
         return ()
     if isinstance(part, Compaction):
-        sentences.setdefault(_COMPACTION)
+        sentences.setdefault(COMPACTION)
         return ()
     if role in ("system", "developer") and isinstance(part, ContentPart) and not isinstance(part, Text):
         sentences.setdefault(_NO_TEXT)
@@ -132,16 +127,5 @@ def _cleared_result(result: ToolResult, sentences: dict[str, None]) -> ToolResul
 def _in_place(part: ContentPart, sentences: dict[str, None]) -> ContentPart:
     if has_place(part):
         return part
-    sentences.setdefault(f"put a text in place of {_kind_of(part)} that the wire cannot carry")
-    return Text(f"[{_words_for(part)} left out]")
-
-
-def _words_for(part: ContentPart) -> str:
-    return f"file {shown(part.name)}" if isinstance(part, File) and part.name else _kind_of(part)
-
-
-def _kind_of(part: ContentPart) -> str:
-    if not isinstance(part, Unknown):
-        return type(part).__name__.lower()
-    kind = part.raw.get("type") if isinstance(part.raw, dict) else None
-    return shown(kind) if isinstance(kind, str) and kind else "part"
+    sentences.setdefault(f"put a text in place of {kind_of(part)} that the wire cannot carry")
+    return stand_in(part)

@@ -11,32 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from trimtab_plugins.codecs.json_values import strings_in
-from trimtab_plugins.codecs.media_prices import IMAGE, audio_price, file_price, is_base64, priced_image
-from trimtab_plugins.codecs.reading import json_text
-from trimtab_sdk import (
-    NOTHING,
-    Aspect,
-    Audio,
-    Cost,
-    CountText,
-    File,
-    Image,
-    Message,
-    Part,
-    Reasoning,
-    Text,
-    ToolCall,
-    ToolResult,
-    Unknown,
+from trimtab_plugins.codecs.part_costs import (
+    FRAMING,
+    MESSAGE,
+    PARTS,
+    PRIMING,
+    PartCosts,
+    format_tokens,
+    raw_tokens,
 )
+from trimtab_plugins.codecs.reading import json_text
+from trimtab_sdk import NOTHING, Cost, CountText, Message, Reasoning, Unknown
 
-_MESSAGE = 3
-_PRIMING = 3
 _SIGNATURES = frozenset({"signature", "thoughtSignature", "thought_signature"})
-_FRAMING: frozenset[Aspect] = frozenset({"framing"})
-_IMAGES: frozenset[Aspect] = frozenset({"images"})
-_PARTS: frozenset[Aspect] = frozenset({"parts"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +39,8 @@ class GeminiFraming:
         Each text is counted once. Ids of calls cost nothing, nor do notices, approvals and compactions, which
         are never written.
         """
-        tokens = self.pieces(message) * (_MESSAGE + count(message.role))
-        approximate = _FRAMING
-        for part in message.parts:
-            if isinstance(part, Text):
-                tokens += count(part.text)
-                continue
-            cost = _part_cost(part, self.model, count)
-            tokens += cost.tokens
-            approximate |= cost.approximate
-        return Cost(tokens, approximate)
+        tokens = self.pieces(message) * (MESSAGE + count(message.role))
+        return _PART_COSTS.total(message.parts, self.model, count, tokens, FRAMING)
 
     def request_cost(
         self,
@@ -71,39 +50,19 @@ class GeminiFraming:
         count: CountText,
     ) -> Cost:
         """Give the priming of the answer, and the JSON text of tools and response format."""
-        tokens = _PRIMING + sum(count(json_text(tool)) for tool in tools)
-        if response_format is not None:
-            tokens += count(json_text(response_format))
-        return Cost(tokens, _FRAMING)
+        tokens = PRIMING + format_tokens(response_format, count) + sum(count(json_text(tool)) for tool in tools)
+        return Cost(tokens, FRAMING)
 
 
-def _part_cost(part: Part, model: str, count: CountText) -> Cost:
-    if isinstance(part, Text):
-        return Cost(count(part.text))
-    if isinstance(part, ToolCall):
-        return Cost(count(part.name) + count(part.arguments))
-    if isinstance(part, ToolResult):
-        return _result_cost(part, model, count)
-    if isinstance(part, Reasoning):
-        return Cost(count(part.text) + part.tokens, _PARTS if part.opaque else NOTHING)
-    if isinstance(part, Image):
-        tokens, exact = priced_image(part, model)
-        return Cost(tokens, NOTHING if exact else _IMAGES)
-    if isinstance(part, Audio):
-        return Cost(audio_price(part), _PARTS)
-    if isinstance(part, File):
-        return Cost(file_price(part) + count(part.name) + count(part.text), _PARTS)
-    return Cost(_unknown_cost(part.raw, count), _PARTS) if isinstance(part, Unknown) else Cost(0)
+def _reasoning_cost(reasoning: Reasoning, count: CountText) -> Cost:
+    return Cost(count(reasoning.text) + reasoning.tokens, PARTS if reasoning.opaque else NOTHING)
 
 
-def _result_cost(result: ToolResult, model: str, count: CountText) -> Cost:
-    if isinstance(result.content, str):
-        return Cost(count(result.content))
-    costs = [_part_cost(part, model, count) for part in result.content]
-    return Cost(sum(cost.tokens for cost in costs), NOTHING.union(*(cost.approximate for cost in costs)))
-
-
-def _unknown_cost(raw: object, count: CountText) -> int:
+def _unknown_cost(part: Unknown, _model: str, count: CountText) -> Cost:
+    raw = part.raw
     if isinstance(raw, dict):
         raw = {key: value for key, value in raw.items() if key not in _SIGNATURES}
-    return sum(IMAGE if is_base64(text) else count(text) for text in strings_in(raw))
+    return Cost(raw_tokens(raw, count), PARTS)
+
+
+_PART_COSTS = PartCosts(_reasoning_cost, _unknown_cost)

@@ -36,7 +36,7 @@ class GeminiInteractions:
     def decode(self, data: object) -> Decoded:
         """Read steps, contents or a request body; raise InvalidRequestError with the path of what is wrong."""
         body = read_body(data)
-        steps = read_steps(body.steps)
+        steps = read_steps(body.items)
         leading = () if body.system is None else (body.system,)
         originals = Remembered(
             self.name,
@@ -47,16 +47,7 @@ class GeminiInteractions:
             hosted=frozenset(steps.hosted),
             continued=body.whole is not None and is_continued(body.whole),
         )
-        return Decoded(
-            messages=(*leading, *steps.messages),
-            originals=originals,
-            tools=body.tools,
-            response_format=body.response_format,
-            max_output_tokens=body.max_output_tokens,
-            model=body.model,
-            uncounted=tuple(sorted(steps.uncounted)),
-            leading=len(leading),
-        )
+        return body.decoded((*leading, *steps.messages), originals, steps.uncounted, leading=len(leading))
 
     def splice(
         self, decoded: Decoded, start: int, stop: int, items: Sequence[object], *, ids: Sequence[str] = ()

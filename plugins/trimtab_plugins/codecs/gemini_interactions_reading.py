@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from trimtab_plugins.codecs.body import Body, model_of, tools_of
 from trimtab_plugins.codecs.gemini_interactions_parts import read_contents
 from trimtab_plugins.codecs.gemini_originals import SYSTEM_ID
 from trimtab_plugins.codecs.gemini_recognition import CONTENT_TYPES, type_of
@@ -17,8 +18,8 @@ from trimtab_plugins.codecs.reading import (
     flag_if_any,
     is_blank,
     json_text,
+    limit_in,
     object_in,
-    read_list,
     read_object,
     read_text,
     text_if_any,
@@ -171,19 +172,14 @@ _READERS: dict[str, tuple[Role, Callable[[JsonObject, str], tuple[Part, ...]]]] 
 
 
 @dataclass(frozen=True, slots=True)
-class InteractionsBody:
-    """An input taken apart; `whole` is the request body, None when only steps came.
+class InteractionsBody(Body):
+    """An input taken apart, its `items` the steps to read.
 
-    `steps` are what is read; `given` is the input as it came when that was no list of steps.
+    `given` is the input as it came when that was no list of steps; `system` is the message of its system
+    instruction.
     """
 
-    steps: list[object]
     given: object = None
-    whole: JsonObject | None = None
-    tools: tuple[object, ...] | None = None
-    response_format: JsonObject | None = None
-    max_output_tokens: int | None = None
-    model: str | None = None
     system: Message | None = None
 
 
@@ -194,21 +190,22 @@ def read_body(data: object) -> InteractionsBody:
     """
     if isinstance(data, list):
         steps, given = _steps_of(data)
-        return InteractionsBody(steps, given)
+        return InteractionsBody(steps, given=given)
     if not isinstance(data, dict):
         raise wrong("", "a list of steps or a request body with input", data)
     steps, given = _steps_of(
         [] if is_continued(data) and data.get("input") is None else data.get("input", MISSING)
     )
-    tools, model = data.get("tools"), data.get("model")
     return InteractionsBody(
         steps,
-        given,
+        given=given,
         whole=data,
-        tools=None if tools is None else tuple(read_list(tools, "tools")),
+        tools=tools_of(data),
         response_format=_response_format(data),
-        max_output_tokens=_max_output_tokens(data),
-        model=None if model is None else read_text(model, "model"),
+        max_output_tokens=limit_in(
+            object_if_any(data, "generation_config"), "max_output_tokens", "generation_config"
+        ),
+        model=model_of(data),
         system=_read_system(data),
     )
 
@@ -244,16 +241,6 @@ def _response_format(data: JsonObject) -> JsonObject | None:
     if isinstance(value, list):
         return {"formats": value}
     return None if value is None else read_object(value, "response_format")
-
-
-def _max_output_tokens(data: JsonObject) -> int | None:
-    settings = object_if_any(data, "generation_config")
-    value = settings.get("max_output_tokens")
-    if value is None:
-        return None
-    if type(value) is not int or value <= 0:
-        raise wrong("generation_config.max_output_tokens", "a whole number of tokens above 0", value)
-    return value
 
 
 def _read_system(data: JsonObject) -> Message | None:

@@ -10,6 +10,7 @@ from trimtab_plugins.codecs.gemini_originals import Remembered, is_unchanged
 from trimtab_plugins.codecs.gemini_runs import SYSTEM_ROLES, call_names
 from trimtab_plugins.codecs.gemini_system import place_system_text
 from trimtab_plugins.codecs.gemini_values import parse_object
+from trimtab_plugins.codecs.message_kinds import has_call
 from trimtab_plugins.codecs.originals import Entry
 from trimtab_plugins.codecs.reading import JsonObject, shown
 from trimtab_sdk import (
@@ -83,7 +84,7 @@ def _patched_result(raw: object, old: ToolResult, new: ToolResult) -> object:
 def _new_steps(position: int, message: Message, names: Mapping[Place, str]) -> list[JsonObject]:
     if message.role == "assistant":
         return list(_model_steps(message))
-    if any(isinstance(part, ToolCall) for part in message.parts):
+    if has_call(message):
         raise InvalidRequestError(
             f"message {shown(message.id)} cannot be written for Gemini: only an assistant message calls functions",
             ids=(message.id,),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from trimtab_plugins.codecs.repairs import repairs_of
 from trimtab_sdk import Adapted, Message, Repair
 
 
@@ -41,10 +42,5 @@ class Ledger:
 
     def adapted(self, messages: tuple[Message, ...]) -> Adapted:
         """Close the books on what is left."""
-        here = {message.id for message in messages}
         shared = [Repair(tuple(ids), sentence) for sentence, ids in self._sentences.items()]
-        named = [
-            Repair(tuple(one for one in repair.ids if one in here), repair.text)
-            for repair in (*shared, *self._repairs)
-        ]
-        return Adapted(messages, self.left_out, tuple(repair for repair in named if repair.ids), self.refused)
+        return Adapted(messages, self.left_out, repairs_of((*shared, *self._repairs), messages), self.refused)

@@ -25,14 +25,12 @@ from trimtab_plugins.codecs.gemini_runs import (
     is_mixed,
 )
 from trimtab_plugins.codecs.gemini_values import SKIP_SIGNATURE
+from trimtab_plugins.codecs.message_kinds import UNWRITTEN
 from trimtab_plugins.codecs.reading import is_blank, shown, shown_list
+from trimtab_plugins.codecs.repairs import EMPTY
 from trimtab_sdk import (
     Adapted,
-    ApprovalRequest,
-    ApprovalResponse,
-    Compaction,
     Message,
-    Notice,
     Part,
     Reasoning,
     Text,
@@ -42,16 +40,12 @@ from trimtab_sdk import (
     pair_calls,
 )
 
-UNWRITTEN = ApprovalRequest | ApprovalResponse | Compaction | Notice
-"""Parts that have no place on these wires."""
-
 _MERGED = "wrote user messages that stand in a row as one"
 _SIGNED = f"signed calls that no Gemini model made with {SKIP_SIGNATURE}"
 _ORPHAN = (
     "it is a function result, and no message before it has the call it answers; add the message with that call, "
     "or unpin or exclude the result"
 )
-_EMPTY = "it has no content; give it a text, or unpin or exclude it"
 _MOVED_FIRST = "moved in front of the first call, since the wire takes none before the user has spoken"
 _FIRST = (
     "it calls functions, and no user message stands before it, which the wire demands; pin that message too, or "
@@ -121,7 +115,7 @@ def _judge_empty(messages: Sequence[Message], read: Remembered, ledger: Ledger) 
         if message.id not in ledger.protected:
             ledger.left_out[message.id] = "empty"
         elif not _can_be_blank(message, read):
-            ledger.refused.setdefault(message.id, _EMPTY)
+            ledger.refused.setdefault(message.id, EMPTY)
 
 
 def _says_something(message: Message) -> bool:
@@ -188,30 +182,46 @@ def _judge_torn(messages: Sequence[Message], read: Remembered, ledger: Ledger) -
 def _with_input_first(messages: tuple[Message, ...], read: Remembered, ledger: Ledger) -> tuple[Message, ...]:
     """Leave out calls that nothing but assistant messages stand before.
 
-    A protected one is saved by the user message right behind its results, which moves in front of it.
+    A protected one is saved by the user message right behind its results, which moves in front of it. A user
+    message that leaves with a call, since it approves it, stands before nothing.
     """
-    first = next((at for at, one in enumerate(messages) if one.role == "user" and not answers(one)), len(messages))
-    callers = [at for at in range(first) if calls_functions(messages[at], read.hosted)]
-    if not callers:
+    first = _next_input(messages, 0, ledger)
+    if not any(calls_functions(message, read.hosted) for message in messages[:first]):
         return messages
     groups = {member: group for group in link_groups(messages) for member in group.ids}
-    saving = _start_of_steps(messages, first, read)
-    for at in callers:
-        group = groups[messages[at].id]
-        if at >= saving and not ledger.protected.isdisjoint(group.ids):
+    saving = _start_of_steps(messages, 0, first, read)
+    for at, message in enumerate(messages):
+        if at == first:
+            break
+        if not calls_functions(message, read.hosted):
+            continue
+        group = groups[message.id]
+        if first < len(messages) and at >= saving and not ledger.protected.isdisjoint(group.ids):
             start = group.positions[0]
             ledger.repair(_MOVED_FIRST, (messages[first].id,))
             return (*messages[:start], messages[first], *messages[start:first], *messages[first + 1 :])
-        ledger.leave(group.ids, "wire-rule", culprit=messages[at].id, refusal=_FIRST)
+        ledger.leave(group.ids, "wire-rule", culprit=message.id, refusal=_FIRST)
+        if first < len(messages) and messages[first].id in ledger.left_out:
+            behind = first + 1
+            first = _next_input(messages, behind, ledger)
+            start = _start_of_steps(messages, behind, first, read)
+            saving = saving if start == behind else start
     return messages
 
 
-def _start_of_steps(messages: Sequence[Message], end: int, read: Remembered) -> int:
-    """Where the calls, results and thoughts begin that directly precede `end`; `end` where nothing follows."""
-    if end == len(messages):
-        return end
+def _next_input(messages: Sequence[Message], begin: int, ledger: Ledger) -> int:
+    """Where the first staying user message from `begin` on stands that holds no results; the end without one."""
+    for at in range(begin, len(messages)):
+        message = messages[at]
+        if message.role == "user" and not answers(message) and message.id not in ledger.left_out:
+            return at
+    return len(messages)
+
+
+def _start_of_steps(messages: Sequence[Message], begin: int, end: int, read: Remembered) -> int:
+    """Where the calls, results and thoughts begin that directly precede `end`, at `begin` or behind it."""
     start = end
-    while start and _is_of_a_step(messages[start - 1], read):
+    while start > begin and _is_of_a_step(messages[start - 1], read):
         start -= 1
     return start
 

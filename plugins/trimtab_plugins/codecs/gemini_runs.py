@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from trimtab_sdk import ContentPart, Message, Pairing, Place, ToolCall, ToolResult, pair_calls
+from trimtab_plugins.codecs.message_kinds import has_call, has_result
+from trimtab_sdk import ContentPart, Message, Pairing, Place, ToolCall, pair_calls
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 
@@ -43,12 +44,12 @@ def find_runs(messages: Sequence[Message], hosted: Collection[str]) -> Runs:
 
 def calls_functions(message: Message, hosted: Collection[str]) -> bool:
     """Tell whether a message asks for a tool that the caller runs."""
-    return message.id not in hosted and any(isinstance(part, ToolCall) for part in message.parts)
+    return message.id not in hosted and has_call(message)
 
 
 def answers(message: Message) -> bool:
     """Tell whether a message holds a result of a function call; results of hosted tools are the assistant's."""
-    return message.role != "assistant" and any(isinstance(part, ToolResult) for part in message.parts)
+    return message.role != "assistant" and has_result(message)
 
 
 def is_mixed(message: Message) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from trimtab_plugins.codecs.originals import Entry
+from trimtab_plugins.codecs.splicing import as_history
 from trimtab_sdk import Decoded, Message
 
 Read: TypeAlias = Callable[[Sequence[str]], Sequence[Entry]]
@@ -37,7 +37,7 @@ def splice_entries(
     for entry in fresh:
         known[entry.message.id] = entry
     if fresh and not after:
-        before = _as_history(before, known)
+        before = as_history(before, known)
     return (*before, *(entry.message for entry in fresh), *after), known
 
 
@@ -50,13 +50,3 @@ def _names(ids: Sequence[str], size: int, start: int, taken: Mapping[str, Entry]
             names.append(name)
         number += 1
     return names
-
-
-def _as_history(before: tuple[Message, ...], known: dict[str, Entry]) -> tuple[Message, ...]:
-    end = len(before)
-    while end and before[end - 1].source == "input":
-        end -= 1
-    turned = tuple(replace(message, source="history") for message in before[end:])
-    for message in turned:
-        known[message.id] = Entry(message, known[message.id].wire)
-    return (*before[:end], *turned)

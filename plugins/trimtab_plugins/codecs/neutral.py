@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from trimtab_plugins.codecs.body import items_of, read_body
 from trimtab_plugins.codecs.framing import ChatFraming
+from trimtab_plugins.codecs.misplaced import COMPACTION
 from trimtab_plugins.codecs.neutral_reading import read_conversation
 from trimtab_plugins.codecs.neutral_writing import patch_message, write_message
 from trimtab_plugins.codecs.originals import Kept, encode_all, kept_by
@@ -35,15 +36,8 @@ class Neutral:
         """Read a list of messages or an object that holds them; raise InvalidRequestError with the wrong path."""
         body = read_body(data)
         conversation = read_conversation(body.items)
-        return Decoded(
-            messages=tuple(conversation.messages),
-            originals=Kept(self.name, conversation.entries, body.whole),
-            tools=body.tools,
-            response_format=body.response_format,
-            max_output_tokens=body.max_output_tokens,
-            model=body.model,
-            uncounted=tuple(sorted(conversation.uncounted)),
-        )
+        kept = Kept(self.name, conversation.entries, body.whole)
+        return body.decoded(conversation.messages, kept, conversation.uncounted)
 
     def splice(
         self, decoded: Decoded, start: int, stop: int, items: Sequence[object], *, ids: Sequence[str] = ()
@@ -59,7 +53,7 @@ class Neutral:
         held = [message.id for message in messages if message.id not in known and _has_compaction(message)]
         if not held:
             return Adapted(tuple(messages))
-        repair = Repair(tuple(held), "left out what a provider compacted, which only that provider can read")
+        repair = Repair(tuple(held), COMPACTION)
         return Adapted(tuple(_without_compactions(message) for message in messages), repairs=(repair,))
 
     def encode(self, messages: Sequence[Message], originals: Originals | None = None) -> Encoded:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from trimtab_plugins.codecs.content import read_content
+from trimtab_plugins.codecs.conversation import Conversation
 from trimtab_plugins.codecs.json_values import strings_in
 from trimtab_plugins.codecs.neutral_parts import read_part
 from trimtab_plugins.codecs.originals import Entry
@@ -19,6 +20,7 @@ from trimtab_plugins.codecs.reading import (
     name_of,
     read_object,
     result_id_key,
+    role_in,
     shown,
     text_if_any,
     text_in,
@@ -76,15 +78,6 @@ _KEYS = _PLAIN_KEYS | frozenset(
         *RESULT_ID_KEYS,
     }
 )
-
-
-class Conversation:
-    """The messages read so far: `messages`, `entries` by id, and the `uncounted` keys."""
-
-    def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.entries: dict[str, Entry] = {}
-        self.uncounted: set[str] = set()
 
 
 def read_conversation(items: Sequence[object]) -> Conversation:
@@ -151,7 +144,7 @@ def _read_plain(raw: JsonObject, said: Source) -> Message | None:
 
 
 def _read_full(raw: JsonObject, path: str, said: Source) -> Message:
-    role = _read_role(raw, path)
+    role = role_in(raw, path, _ROLES)
     meta = raw.get("meta")
     return Message(
         id=_read_id(raw, path),
@@ -172,14 +165,6 @@ def _read_id(raw: JsonObject, path: str) -> str:
     if not isinstance(value, str) or not value:
         raise wrong(f"{path}.id", "a text that is not empty", value)
     return value
-
-
-def _read_role(raw: JsonObject, path: str) -> Role:
-    value = raw.get("role", MISSING)
-    role = _ROLES.get(value) if isinstance(value, str) else None
-    if role is None:
-        raise wrong(f"{path}.role", "one of system, developer, user, assistant, tool", value)
-    return role
 
 
 def _read_source(raw: JsonObject, role: Role, path: str, said: Source) -> Source:

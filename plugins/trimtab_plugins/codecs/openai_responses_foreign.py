@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
+from trimtab_plugins.codecs.message_kinds import has_call, is_blank_text
+from trimtab_plugins.codecs.misplaced import COMPACTION, REASONING, Cleared, stand_in, stand_in_sentence
 from trimtab_plugins.codecs.openai_responses_items import PROVIDER
 from trimtab_plugins.codecs.openai_responses_kinds import KINDS
 from trimtab_plugins.codecs.openai_responses_parts import read_part
-from trimtab_plugins.codecs.reading import is_blank, shown
 from trimtab_sdk import (
     ApprovalRequest,
     ApprovalResponse,
@@ -27,25 +27,15 @@ from trimtab_sdk import (
     Part,
     Reasoning,
     Text,
-    ToolCall,
     ToolResult,
     Unknown,
 )
 
 _BLANK = "took out a blank text beside calls, which would be an empty message of its own"
-_REASONING = "left out the reasoning, which only the wire it came from can take back"
-_COMPACTION = "left out what a provider compacted, which only that provider can read"
 _APPROVALS = "left out the approvals, which openai-responses knows for tools of its own alone"
 _ERROR_MARK = "left out the mark that the result is an error, for which openai-responses has no key"
 _NAME = "left out the name, for which openai-responses has no key"
 _HELD = frozenset({"input_image", "input_file"})
-
-
-class Cleared(NamedTuple):
-    """A message that this wire can hold, and a sentence for each kind of thing that was taken out."""
-
-    message: Message
-    sentences: tuple[str, ...]
 
 
 def clear_foreign(message: Message) -> Cleared:
@@ -55,7 +45,7 @@ def clear_foreign(message: Message) -> Cleared:
         sentences[_NAME] = None
     parts = tuple(_cleared_parts(message, sentences))
     if not sentences:
-        return Cleared(message, ())
+        return Cleared(message)
     return Cleared(replace(message, parts=parts, name=None), tuple(sentences))
 
 
@@ -67,7 +57,7 @@ def in_place(part: ContentPart, role: str) -> ContentPart:
         return _known_in_place(part, role)
     if isinstance(part, File) and part.text:
         return Text(part.text)
-    return part if _has_place(part, role) else Text(f"[{_words_for(part)} left out]")
+    return part if _has_place(part, role) else stand_in(part)
 
 
 def result_in_place(result: ToolResult) -> ToolResult:
@@ -90,9 +80,9 @@ def is_left_out(part: Part) -> bool:
 
 
 def _cleared_parts(message: Message, sentences: dict[str, None]) -> Iterator[Part]:
-    calls = any(isinstance(part, ToolCall) for part in message.parts)
+    calls = has_call(message)
     for part in message.parts:
-        reason = _BLANK if calls and _is_blank_text(part) else _reason_to_leave(part)
+        reason = _BLANK if calls and is_blank_text(part) else _reason_to_leave(part)
         if reason is not None:
             sentences.setdefault(reason)
         elif isinstance(part, ToolResult):
@@ -105,15 +95,11 @@ def _cleared_parts(message: Message, sentences: dict[str, None]) -> Iterator[Par
             yield part
 
 
-def _is_blank_text(part: Part) -> bool:
-    return isinstance(part, Text) and is_blank(part.text)
-
-
 def _reason_to_leave(part: Part) -> str | None:
     if isinstance(part, Reasoning):
-        return _REASONING
+        return REASONING
     if isinstance(part, Compaction):
-        return None if part.provider == PROVIDER else _COMPACTION
+        return None if part.provider == PROVIDER else COMPACTION
     return _APPROVALS if isinstance(part, ApprovalRequest | ApprovalResponse) else None
 
 
@@ -130,40 +116,24 @@ def _cleared_result(result: ToolResult, sentences: dict[str, None]) -> ToolResul
 
 def _tell(before: ContentPart, after: ContentPart, role: str, sentences: dict[str, None]) -> None:
     if after is not before:
-        article = "an" if role == "assistant" else "a"
-        sentences.setdefault(
-            f"put a text in place of {_kind_of(before)}, for which {article} {role} message has no place"
-        )
+        sentences.setdefault(stand_in_sentence(before, role))
 
 
 def _known_in_place(part: Unknown, role: str) -> ContentPart:
     """Read an unknown part that this wire knows after all; a picture that it holds by a file id stays one."""
     raw = part.raw
     if not isinstance(raw, dict):
-        return Text(f"[{_kind_of(part)} left out]")
+        return stand_in(part)
     if raw.get("type") in _HELD and role != "assistant":
         return part
     try:
         read = read_part(raw, "")
     except InvalidRequestError:
         read = part
-    return Text(f"[{_kind_of(part)} left out]") if isinstance(read, Unknown) else in_place(read, role)
+    return stand_in(part) if isinstance(read, Unknown) else in_place(read, role)
 
 
 def _has_place(part: Image | File | Audio, role: str) -> bool:
     if role == "assistant" or isinstance(part, Audio):
         return False
     return bool(part.url or part.data) or (isinstance(part, File) and bool(part.file_id))
-
-
-def _words_for(part: ContentPart) -> str:
-    if isinstance(part, File) and part.name:
-        return f"file {shown(part.name)}"
-    return _kind_of(part)
-
-
-def _kind_of(part: ContentPart) -> str:
-    if isinstance(part, Unknown):
-        kind = part.raw.get("type") if isinstance(part.raw, dict) else None
-        return shown(kind) if isinstance(kind, str) and kind else "part"
-    return type(part).__name__.lower()

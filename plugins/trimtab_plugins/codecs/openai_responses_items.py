@@ -15,14 +15,13 @@ from trimtab_plugins.codecs.openai_responses_kinds import (
 )
 from trimtab_plugins.codecs.openai_responses_parts import read_part
 from trimtab_plugins.codecs.reading import (
-    MISSING,
     JsonObject,
     json_text,
     list_if_any,
     read_object,
+    role_in,
     text_if_any,
     text_in,
-    wrong,
 )
 from trimtab_sdk import (
     ApprovalRequest,
@@ -49,11 +48,7 @@ def read_role(item: JsonObject, kind: str, path: str) -> Role:
     """Give the role of an item."""
     if kind != "message":
         return role_of(kind)
-    value = item.get("role", MISSING)
-    role = _ROLES.get(value) if isinstance(value, str) else None
-    if role is None:
-        raise wrong(f"{path}.role", "one of system, developer, user, assistant", value)
-    return role
+    return role_in(item, path, _ROLES)
 
 
 def read_parts(item: JsonObject, kind: str, path: str) -> tuple[Part, ...]:

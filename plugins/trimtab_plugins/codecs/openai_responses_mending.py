@@ -6,23 +6,15 @@ too far off to be mended is left for the reader to refuse.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from trimtab_plugins.codecs.mending import Mended, mended
 from trimtab_plugins.codecs.openai_responses_kinds import PLAIN_RESULTS
 from trimtab_plugins.codecs.reading import MISSING, JsonObject, json_text, result_id_key
-
-
-class Mended(NamedTuple):
-    """The object that goes out, and a sentence for each repair; the object is the given one when none was made."""
-
-    wire: JsonObject
-    sentences: tuple[str, ...]
 
 
 def mend_item(raw: JsonObject, kind: str) -> Mended:
     """Mend one item of a kind; `raw` is not changed."""
     if kind == "message":
-        return Mended(raw, ())
+        return Mended(raw)
     wire = dict(raw)
     sentences: list[str] = []
     if kind == "function_call":
@@ -34,7 +26,7 @@ def mend_item(raw: JsonObject, kind: str) -> Mended:
     elif kind == "reasoning" and wire.get("summary") is None:
         wire["summary"] = []
         sentences = ["gave the reasoning an empty summary, which the wire wants to see"]
-    return Mended(wire, tuple(sentences)) if sentences else Mended(raw, ())
+    return mended(raw, wire, sentences)
 
 
 def _mend_text(wire: JsonObject, key: str, empty: str) -> list[str]:

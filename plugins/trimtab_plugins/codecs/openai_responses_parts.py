@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from trimtab_plugins.codecs.chat_completions_parts import split_data_url
-from trimtab_plugins.codecs.reading import JsonObject, object_in, text_if_any, text_in
+from trimtab_plugins.codecs.data_urls import file_data, image_address, split_data_url
+from trimtab_plugins.codecs.reading import JsonObject, text_if_any, text_in
+from trimtab_plugins.codecs.sounds import read_sound, write_sound
 from trimtab_sdk import Audio, ContentPart, File, Image, Text, Unknown
 
 _TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
@@ -20,8 +21,7 @@ def read_part(part: JsonObject, path: str) -> ContentPart:
     if kind == "input_file":
         return _read_file(part, path)
     if kind == "input_audio":
-        sound, inner = object_in(part, "input_audio", path), f"{path}.input_audio"
-        return Audio(data=text_in(sound, "data", inner), format=text_if_any(sound, "format", inner))
+        return read_sound(part, path)
     return Unknown(part)
 
 
@@ -45,14 +45,13 @@ def write_part(part: ContentPart) -> object:
     if isinstance(part, File):
         return _write_file(part)
     if isinstance(part, Audio):
-        return {"type": "input_audio", "input_audio": {"data": part.data, "format": part.format or "wav"}}
+        return write_sound(part)
     return part.raw
 
 
 def _write_image(image: Image) -> JsonObject:
-    url = image.url or f"data:{image.media_type or 'image/png'};base64,{image.data}"
     detail = image.detail if image.detail in _DETAILS else "auto"
-    return {"type": "input_image", "image_url": url, "detail": detail}
+    return {"type": "input_image", "image_url": image_address(image), "detail": detail}
 
 
 def _write_file(file: File) -> JsonObject:
@@ -62,7 +61,7 @@ def _write_file(file: File) -> JsonObject:
     if file.file_id:
         written["file_id"] = file.file_id
     elif file.data:
-        written["file_data"] = f"data:{file.media_type};base64,{file.data}" if file.media_type else file.data
+        written["file_data"] = file_data(file)
     else:
         written["file_url"] = file.url
     return written

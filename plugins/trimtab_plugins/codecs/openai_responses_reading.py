@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from trimtab_plugins.codecs.chat_completions_reading import message_ids
+from trimtab_plugins.codecs.body import Body, model_of, tools_of
+from trimtab_plugins.codecs.conversation import Conversation
 from trimtab_plugins.codecs.openai_responses_items import read_parts, read_role
 from trimtab_plugins.codecs.openai_responses_kinds import keys_of, kind_of
 from trimtab_plugins.codecs.openai_responses_mending import mend_item
 from trimtab_plugins.codecs.openai_responses_originals import CODEC, KeptItems, has_cursor
 from trimtab_plugins.codecs.originals import Entry
+from trimtab_plugins.codecs.raw_messages import free_id, input_start, message_ids
 from trimtab_plugins.codecs.reading import (
     MISSING,
     JsonObject,
-    read_list,
+    limit_in,
     read_object,
     read_text,
     source_of_system,
     wrong,
 )
-from trimtab_sdk import EMPTY_META, Decoded, Message, Repair, Source, Text, Unknown, pair_calls
+from trimtab_sdk import EMPTY_META, Decoded, Message, Source, Text, Unknown, pair_calls
 
 _EXPECTED_TYPE = "a text that names a kind of item; only a message, which has a role, may go without"
-
-
-@dataclass(slots=True)
-class _Reading:
-    """The messages read so far, and what goes with them by id."""
-
-    messages: list[Message] = field(default_factory=list)
-    entries: dict[str, Entry] = field(default_factory=dict)
-    repairs: dict[str, tuple[Repair, ...]] = field(default_factory=dict)
-    uncounted: set[str] = field(default_factory=set)
 
 
 def read_request(data: object) -> Decoded:
     """Read a list of items or a request body. Raises InvalidRequestError with the path of what is wrong."""
     if isinstance(data, list):
         reading = _read_items(data, "messages")
-        return _decoded(reading, KeptItems(CODEC, reading.entries, repairs=reading.repairs))
+        kept = KeptItems(CODEC, reading.entries, repairs=reading.repairs)
+        return Body(data).decoded(reading.messages, kept, reading.uncounted)
     if not isinstance(data, dict):
         raise wrong("", "a list of items or a request body with input", data)
     return _read_body(data)
@@ -56,38 +49,29 @@ def _read_body(body: JsonObject) -> Decoded:
     if has_cursor(body):
         _require_outside_results(reading)
     kept = KeptItems(CODEC, reading.entries, body, reading.repairs, instructions, plain)
-    return replace(
-        _decoded(reading, kept),
-        tools=None if body.get("tools") is None else tuple(read_list(body["tools"], "tools")),
+    request = Body(
+        items=items,
+        whole=body,
+        tools=tools_of(body),
         response_format=_response_format(body),
-        max_output_tokens=_max_output_tokens(body),
-        model=_text_in_body(body, "model") or None,
+        max_output_tokens=limit_in(body, "max_output_tokens"),
+        model=model_of(body) or None,
     )
+    head = () if instructions is None else (instructions,)
+    return request.decoded((*head, *reading.messages), kept, reading.uncounted, leading=len(head))
 
 
-def _decoded(reading: _Reading, kept: KeptItems) -> Decoded:
-    head = () if kept.instructions is None else (kept.instructions,)
-    return Decoded(
-        messages=(*head, *reading.messages),
-        originals=kept,
-        uncounted=tuple(sorted(reading.uncounted)),
-        leading=len(head),
-    )
-
-
-def _read_instructions(body: JsonObject, reading: _Reading) -> Message | None:
+def _read_instructions(body: JsonObject, reading: Conversation) -> Message | None:
     text = _text_in_body(body, "instructions")
     if not text:
         return None
-    name, number = "instructions", 2
-    while name in reading.entries:
-        name, number = f"instructions-{number}", number + 1
+    name = free_id("instructions", reading.entries)
     message = Message(name, "system", (Text(text),), source="system")
     reading.entries = {name: Entry(message, {}), **reading.entries}
     return message
 
 
-def _require_outside_results(reading: _Reading) -> None:
+def _require_outside_results(reading: Conversation) -> None:
     """Mark the results whose calls the provider holds: it takes no next request without every one of them."""
     for position, _ in pair_calls(reading.messages).orphans:
         message = replace(reading.messages[position], required=True)
@@ -110,35 +94,16 @@ def _response_format(body: JsonObject) -> JsonObject | None:
     return None if asked == {"type": "text"} else asked
 
 
-def _max_output_tokens(body: JsonObject) -> int | None:
-    value = body.get("max_output_tokens")
-    if value is None:
-        return None
-    if type(value) is not int or value <= 0:
-        raise wrong("max_output_tokens", "a whole number of tokens above 0", value)
-    return value
-
-
-def _read_items(items: Sequence[object], place: str) -> _Reading:
-    reading = _Reading()
-    first_input = _input_start(items)
+def _read_items(items: Sequence[object], place: str) -> Conversation:
+    reading = Conversation()
+    first_input = input_start(items)
     for position, (message_id, item) in enumerate(zip(message_ids(items), items, strict=True)):
         said: Source = "input" if position >= first_input else "history"
         reading.messages.append(_read_item(item, f"{place}[{position}]", message_id, said, reading))
     return reading
 
 
-def _input_start(items: Sequence[object]) -> int:
-    start = len(items)
-    while start:
-        item = items[start - 1]
-        if not isinstance(item, dict) or item.get("role") != "user":
-            break
-        start -= 1
-    return start
-
-
-def _read_item(item: object, path: str, message_id: str, said: Source, reading: _Reading) -> Message:
+def _read_item(item: object, path: str, message_id: str, said: Source, reading: Conversation) -> Message:
     raw = read_object(item, path)
     kind = kind_of(raw)
     if not isinstance(kind, str):
@@ -154,9 +119,7 @@ def _read_item(item: object, path: str, message_id: str, said: Source, reading: 
         source=source_of_system(*parts) if role in ("system", "developer") else said,
         meta=meta if isinstance(meta, dict) else EMPTY_META,
     )
-    reading.entries[message_id] = Entry(message, wire)
+    reading.remember(message, wire, sentences)
     if not any(isinstance(part, Unknown) and part.raw is wire for part in message.parts):
         reading.uncounted.update(wire.keys() - keys_of(kind))
-    if sentences:
-        reading.repairs[message_id] = tuple(Repair((message_id,), sentence) for sentence in sentences)
     return message

@@ -6,14 +6,15 @@ behind it, and a message says something. Roles may repeat, and any of them may b
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
-from trimtab_plugins.codecs.chat_completions_strays import Strays, without_strays
+from trimtab_plugins.codecs.message_kinds import calls_one_of, has_result, has_step, is_blank_text, is_plain
+from trimtab_plugins.codecs.misplaced import clear_all
 from trimtab_plugins.codecs.openai_responses_foreign import clear_foreign
 from trimtab_plugins.codecs.openai_responses_kinds import CALLS
 from trimtab_plugins.codecs.openai_responses_originals import KeptItems
-from trimtab_plugins.codecs.reading import is_blank, shown_list
-from trimtab_plugins.codecs.splitting import has_result
+from trimtab_plugins.codecs.repairs import EMPTY, mended_in, repairs_of
+from trimtab_plugins.codecs.unpaired import ORPHAN, Strays, open_calls_refusal, without_strays
 from trimtab_sdk import (
     Adapted,
     ApprovalRequest,
@@ -21,20 +22,11 @@ from trimtab_sdk import (
     Group,
     Message,
     Notice,
-    Part,
     Repair,
-    Text,
-    ToolCall,
-    ToolResult,
     link_groups,
     pair_calls,
 )
 
-_ORPHAN = (
-    "it is a tool result, and no message before it has the call it answers; add the assistant message with "
-    "that call, or unpin or exclude the result"
-)
-_EMPTY = "it has no content; give it a text, or unpin or exclude it"
 _LONE_REASONING = (
     "it is reasoning, and the answer it led to does not stand right behind it; add that answer, or unpin or "
     "exclude the reasoning"
@@ -49,27 +41,14 @@ def adapt_conversation(messages: Sequence[Message], kept: KeptItems, protected: 
     cannot be carried stays and is `refused`. A second run changes nothing.
     """
     adapting = _Adapting(kept, frozenset(protected))
-    cleared, clearings = _cleared(messages, kept)
+    cleared, clearings = clear_all(messages, kept.entries, clear_foreign)
     cleared, strays = adapting.judge_pairs(cleared)
     adapting.judge_empty(cleared)
     staying = adapting.staying(cleared)
     adapting.judge_reasoning(staying)
     staying = adapting.staying(staying)
-    repairs = (*_mended(staying, kept), *_of_staying((*clearings, *strays), staying))
+    repairs = (*mended_in(staying, kept.repairs), *repairs_of((*clearings, *strays), staying))
     return Adapted(staying, adapting.left_out, repairs, adapting.refused)
-
-
-def _cleared(messages: Sequence[Message], kept: KeptItems) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
-    """Take out what messages from another format hold and this wire has no place for."""
-    out = list(messages)
-    touched: dict[str, list[str]] = {}
-    for at, message in enumerate(messages):
-        if message.id in kept.entries or (_is_plain(message) and message.name is None):
-            continue
-        out[at], sentences = clear_foreign(message)
-        for sentence in sentences:
-            touched.setdefault(sentence, []).append(message.id)
-    return tuple(out), tuple(Repair(tuple(ids), sentence) for sentence, ids in touched.items())
 
 
 class _Adapting:
@@ -92,7 +71,7 @@ class _Adapting:
 
         Of messages from another format that say something else too, only the results leave.
         """
-        if not any(_calls_or_answers(message) for message in messages):
+        if not has_step(messages):
             return messages, ()
         pairing = pair_calls(messages)
         if not pairing.orphans and not pairing.open_calls:
@@ -111,7 +90,7 @@ class _Adapting:
         if self._protected.isdisjoint(group.ids):
             self.left_out.update(dict.fromkeys(group.ids, "unpaired"))
         else:
-            self.refused.update((messages[at].id, _ORPHAN) for at in group.positions if has_result(messages[at]))
+            self.refused.update((messages[at].id, ORPHAN) for at in group.positions if has_result(messages[at]))
 
     def _judge_open(self, group: Group, messages: Sequence[Message]) -> None:
         callers = [messages[at] for at in group.positions if self._needs_result(messages[at], group.open_calls)]
@@ -120,31 +99,28 @@ class _Adapting:
         if self._protected.isdisjoint(group.ids):
             self.left_out.update(dict.fromkeys(group.ids, "unpaired"))
         else:
-            self.refused[callers[0].id] = (
-                f"it calls tools that have no result ({shown_list(group.open_calls)}); append a result for each "
-                "(an error text will do), or unpin or exclude the message"
-            )
+            self.refused[callers[0].id] = open_calls_refusal(group.open_calls)
 
     def _needs_result(self, message: Message, call_ids: Collection[str]) -> bool:
         kind = self._kept.kind(message.id)
         if isinstance(kind, str) and kind in CALLS and not CALLS[kind].needs_result:
             return False
-        return any(isinstance(part, ToolCall) and part.call_id in call_ids for part in message.parts)
+        return calls_one_of(message, call_ids)
 
     def judge_empty(self, messages: Sequence[Message]) -> None:
         """Leave out messages that say nothing."""
         for message in messages:
-            if _is_plain(message) or message.id in self.left_out or not self._says_nothing(message):
+            if is_plain(message) or message.id in self.left_out or not self._says_nothing(message):
                 continue
             if message.id not in self._protected:
                 self.left_out[message.id] = "empty"
             elif self._has_no_content(message):
-                self.refused[message.id] = _EMPTY
+                self.refused[message.id] = EMPTY
 
     def _says_nothing(self, message: Message) -> bool:
         if self._kept.kind(message.id) not in ("message", None):
             return False
-        return all(isinstance(part, _SILENT) or _is_blank_text(part) for part in message.parts)
+        return all(isinstance(part, _SILENT) or is_blank_text(part) for part in message.parts)
 
     def _has_no_content(self, message: Message) -> bool:
         if self._kept.kind(message.id) is None:
@@ -161,34 +137,3 @@ class _Adapting:
                 self.refused[message.id] = _LONE_REASONING
             elif not leads:
                 self.left_out[message.id] = "wire-rule"
-
-
-def _is_plain(message: Message) -> bool:
-    """Whether it is a text and nothing else, as most messages are: no rule of this module touches it."""
-    parts = message.parts
-    if len(parts) != 1 or message.role == "tool":
-        return False
-    part = parts[0]
-    return isinstance(part, Text) and not is_blank(part.text)
-
-
-def _is_blank_text(part: Part) -> bool:
-    return isinstance(part, Text) and is_blank(part.text)
-
-
-def _calls_or_answers(message: Message) -> bool:
-    return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
-
-
-def _of_staying(repairs: Sequence[Repair], staying: Sequence[Message]) -> Iterator[Repair]:
-    here = {message.id for message in staying} if repairs else frozenset()
-    for repair in repairs:
-        ids = tuple(name for name in repair.ids if name in here)
-        if ids:
-            yield Repair(ids, repair.text)
-
-
-def _mended(messages: Sequence[Message], kept: KeptItems) -> Iterator[Repair]:
-    if kept.repairs:
-        for message in messages:
-            yield from kept.repairs.get(message.id, ())

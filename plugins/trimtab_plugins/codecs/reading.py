@@ -1,4 +1,4 @@
-"""Checks that both codecs share: every wrong shape becomes an InvalidRequestError that names its place."""
+"""Checks that the codecs share: every wrong shape becomes an InvalidRequestError that names its place."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from trimtab_sdk import InvalidRequestError, Source, Text, labelled_source
+from trimtab_sdk import InvalidRequestError, Role, Source, Text, labelled_source
 
 JsonObject: TypeAlias = dict[str, object]
 
@@ -91,6 +91,25 @@ def flag_if_any(holder: Mapping[str, object], key: str, path: str) -> bool:
         return False
     if not isinstance(value, bool):
         raise wrong(f"{path}.{key}", "true or false", value)
+    return value
+
+
+def role_in(holder: Mapping[str, object], path: str, roles: Mapping[str, Role]) -> Role:
+    """Give what the `role` of a message stands for, which must be one of `roles`."""
+    value = holder.get("role", MISSING)
+    role = roles.get(value) if isinstance(value, str) else None
+    if role is None:
+        raise wrong(f"{path}.role", f"one of {', '.join(roles)}", value)
+    return role
+
+
+def limit_in(holder: Mapping[str, object], key: str, path: str = "") -> int | None:
+    """Give the number of tokens at `key`, which must be above 0; None when the key is absent or null."""
+    value = holder.get(key)
+    if value is None:
+        return None
+    if type(value) is not int or value <= 0:
+        raise wrong(f"{path}.{key}" if path else key, "a whole number of tokens above 0", value)
     return value
 
 

@@ -39,7 +39,7 @@ def splice_decoded(
         if message.id in more.originals.repairs:
             repairs[name] = _renamed(more.originals.repairs[message.id], name)
     if not after:
-        before = _as_history(before, entries)
+        before = as_history(before, entries)
     return replace(
         decoded,
         messages=(*before, *fresh, *after),
@@ -75,8 +75,8 @@ def _renamed(repairs: Sequence[Repair], name: str) -> tuple[Repair, ...]:
     return tuple(replace(repair, ids=(name,)) for repair in repairs)
 
 
-def _as_history(messages: tuple[Message, ...], entries: dict[str, Entry]) -> tuple[Message, ...]:
-    """What was the input is history once something stands behind it."""
+def as_history(messages: tuple[Message, ...], entries: dict[str, Entry]) -> tuple[Message, ...]:
+    """Make what was the input history, as it is once something stands behind it; `entries` follow."""
     end = len(messages)
     while end and messages[end - 1].source == "input":
         end -= 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
-from trimtab_plugins.codecs.reading import is_blank
+from trimtab_plugins.codecs.message_kinds import has_call, has_result, is_blank_text
 from trimtab_sdk import ContentPart, Message, Part, Role, Text, ToolCall, ToolResult
 
 
@@ -36,15 +36,10 @@ def any_foreign_structure(messages: Sequence[Message], known: Container[str]) ->
     return any(not _is_text(message) for message in messages if message.id not in known)
 
 
-def has_result(message: Message) -> bool:
-    """Tell whether a message holds a tool result."""
-    return any(isinstance(part, ToolResult) for part in message.parts)
-
-
 def is_mixed(message: Message) -> bool:
     """Tell whether a message says something beside the tool results it holds."""
     return has_result(message) and any(
-        isinstance(part, ContentPart) and not _is_blank(part) for part in message.parts
+        isinstance(part, ContentPart) and not is_blank_text(part) for part in message.parts
     )
 
 
@@ -53,7 +48,7 @@ def _stands_alone(message: Message) -> bool:
     if _is_text(message):
         return True
     results = sum(isinstance(part, ToolResult) for part in parts)
-    calls = any(isinstance(part, ToolCall) for part in parts)
+    calls = has_call(message)
     if message.role != "tool":
         return not results and (message.role == "assistant" or not calls)
     return results < 2 and not calls and not any(isinstance(part, ContentPart) for part in parts)
@@ -82,13 +77,9 @@ def _pieces(message: Message) -> list[Message]:
 
 
 def _put_down(message: Message, role: Role, held: list[Part], pieces: list[Message]) -> None:
-    if not all(_is_blank(part) for part in held):
+    if not all(is_blank_text(part) for part in held):
         pieces.append(replace(message, role=role, parts=tuple(held)))
     held.clear()
-
-
-def _is_blank(part: Part) -> bool:
-    return isinstance(part, Text) and is_blank(part.text)
 
 
 def _named_anew(pieces: Sequence[Message], taken: set[str]) -> list[Message]:

@@ -1,7 +1,7 @@
-"""Tool results without their partner, taken out of messages that say something else too.
+"""Calls and results without their partner: what becomes of them, and the words for it.
 
-A message of this wire holds one result and leaves as a whole. One from another wire may hold several results, or
-words of the user beside them, which are no reason to leave.
+Where each result has a message of its own, that leaves as a whole. A message from another wire may hold several
+results, or words of the user beside them, which are no reason to leave.
 """
 
 from __future__ import annotations
@@ -10,10 +10,26 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from trimtab_plugins.codecs.message_kinds import has_call
+from trimtab_plugins.codecs.reading import shown_list
 from trimtab_plugins.codecs.splitting import is_mixed
-from trimtab_sdk import Message, Pairing, Repair, ToolCall, ToolResult, link_groups
+from trimtab_sdk import Message, Pairing, Repair, ToolResult, link_groups
+
+ORPHAN = (
+    "it is a tool result, and no message before it has the call it answers; add the assistant message with "
+    "that call, or unpin or exclude the result"
+)
+"""Why a protected result without its call is refused."""
 
 _STRAYS = "left out tool results whose call is not there, or stands with a call that has no result"
+
+
+def open_calls_refusal(call_ids: Sequence[str]) -> str:
+    """Say why a protected message is refused whose calls of these ids have no result."""
+    return (
+        f"it calls tools that have no result ({shown_list(call_ids)}); append a result for each (an error text "
+        "will do), or unpin or exclude the message"
+    )
 
 
 class Strays(NamedTuple):
@@ -57,4 +73,4 @@ def _drop_half_steps(out: list[Message], known: Collection[str]) -> None:
 
 
 def _speaks_beside(message: Message) -> bool:
-    return is_mixed(message) and not any(isinstance(part, ToolCall) for part in message.parts)
+    return is_mixed(message) and not has_call(message)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from trimtab.fitting.account import Account
+from trimtab.fitting.allocation import gc_paused
 from trimtab.fitting.calling import Room, make_request
 from trimtab.fitting.carrying import reapply
 from trimtab.fitting.context import Context, first_context
@@ -49,7 +50,8 @@ def run_pipeline(job: Job) -> Outcome:
     cannot carry something protected, and PluginError when the config asks for that.
     """
     account = Account()
-    before = _read(job)
+    with gc_paused():
+        before = _read(job)
     context = _adapt(job, without(before, exclude_by_hand(before, job.excluded, account)), account)
     context = _protect_open_step(job, before, context)
     _check_protected(job, context)

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from trimtab.fitting.account import Account
 from trimtab.fitting.context import Context
 from trimtab_sdk.errors import InvalidRequestError
+from trimtab_sdk.messages import EMPTY_META
 
 FLAG = "manualExcluded"
 
@@ -24,7 +25,11 @@ def exclude_by_hand(context: Context, excluded: Collection[str], account: Accoun
             f"what is protected cannot be excluded: {why}; unpin it, or take it out of the input",
             ids=refused,
         )
-    flagged = {message.id for message in context.messages if message.meta and message.meta.get(FLAG) is True}
+    flagged = {
+        message.id
+        for message in context.messages
+        if message.meta is not EMPTY_META and message.meta.get(FLAG) is True
+    }
     kept = [name for name in context.protected if name in flagged]
     if kept:
         account.note("flag-not-obeyed", f"meta.{FLAG} on something protected is not obeyed", ids=kept)

@@ -177,6 +177,36 @@ class Message:
     meta: Mapping[str, object] = field(default_factory=_no_meta, hash=False)
 
 
+(
+    _set_id,
+    _set_role,
+    _set_parts,
+    _set_name,
+    _set_source,
+    _set_pinned,
+    _set_required,
+    _set_ephemeral,
+    _set_relevance,
+    _set_meta,
+) = (getattr(Message, slot).__set__ for slot in Message.__slots__)
+
+
+def plain_message(id: str, role: Role, parts: tuple[Part, ...], source: Source) -> Message:
+    """Give `Message(id, role, parts, source=source)` in half the time, for codecs: one call for each message."""
+    message = Message.__new__(Message)
+    _set_id(message, id)
+    _set_role(message, role)
+    _set_parts(message, parts)
+    _set_name(message, None)
+    _set_source(message, source)
+    _set_pinned(message, False)
+    _set_required(message, False)
+    _set_ephemeral(message, False)
+    _set_relevance(message, None)
+    _set_meta(message, EMPTY_META)
+    return message
+
+
 def texts_of(message: Message) -> Iterator[tuple[Path, str]]:
     """Give every text that an edit may shorten, with its path: texts and tool-result texts, in order."""
     for index, part in enumerate(message.parts):

@@ -41,6 +41,9 @@ class Account:
 
     def leave(self, ids: Iterable[str], reason: str) -> None:
         """Book messages out. A summary uncovers what it stood for, unless another summary stands for it now."""
+        if not self.inserted and not self.shortened:
+            self.left.update(dict.fromkeys(ids, reason))
+            return
         for name in ids:
             insert = self.inserted.pop(name, None)
             if insert is None:

@@ -67,8 +67,13 @@ def check_answer(answer: object, messages: Mapping[str, Message], *, anchors: Co
 
 def _check_drop(value: object, messages: Mapping[str, Message]) -> dict[str, str]:
     checked: dict[str, str] = {}
+    read: dict[str, str] = {}
     for key, reason in _items(value, "drop"):
-        checked[_known_id(key, messages, "drop")] = _text(reason, "a reason in drop", MAX_REASON_CHARS)
+        known = read.get(reason) if type(reason) is str else None
+        if known is None:
+            known = _text(reason, "a reason in drop", MAX_REASON_CHARS)
+            read[known] = known
+        checked[_known_id(key, messages, "drop")] = known
     return checked
 
 

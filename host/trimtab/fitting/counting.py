@@ -149,13 +149,15 @@ class Counter:
         self, messages: Sequence[Message], on_progress: Callable[[int, int], None] | None = None
     ) -> dict[str, Cost]:
         """Give id → cost of each message; `on_progress` hears (done, all) every hundred messages."""
+        if on_progress is None:
+            cost_of, count = self.framing.message_cost, self.text
+            return {message.id: cost_of(message, count) for message in messages}
         costs: dict[str, Cost] = {}
         for done, message in enumerate(messages):
-            if on_progress is not None and done % 100 == 0:
+            if done % 100 == 0:
                 on_progress(done, len(messages))
             costs[message.id] = self.message(message)
-        if on_progress is not None:
-            on_progress(len(messages), len(messages))
+        on_progress(len(messages), len(messages))
         return costs
 
     def request(self, *, tools: Sequence[object], response_format: Mapping[str, object] | None) -> Cost:

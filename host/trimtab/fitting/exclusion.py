@@ -18,7 +18,8 @@ def exclude_by_hand(context: Context, excluded: Collection[str], account: Accoun
     A flag on something protected is not obeyed, and named. Raises InvalidRequestError when `excluded` names
     something protected.
     """
-    refused = [message.id for message in context.messages if message.id in excluded & context.protected.keys()]
+    wrong = set(excluded) & context.protected.keys()
+    refused = [message.id for message in context.messages if message.id in wrong] if wrong else []
     if refused:
         why = ", ".join(f"{name} ({context.protected[name]})" for name in refused[:5])
         raise InvalidRequestError(

@@ -246,6 +246,8 @@ class _Application:
         at_edge: dict[int, list[Message]] = {}
         for edge, insert in accepted:
             at_edge.setdefault(edge, []).append(insert.message)
+        if not at_edge and not shortened:
+            return [message for message in self._context.messages if message.id not in dropped]
         rebuilt: list[Message] = []
         for position, message in enumerate(self._context.messages):
             rebuilt += at_edge.get(position, ())

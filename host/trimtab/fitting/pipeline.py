@@ -51,16 +51,23 @@ def run_pipeline(job: Job) -> Outcome:
     """
     account = Account()
     with gc_paused():
-        before = _read(job)
+        before, context = _prepare(job, account)
+    context = _run_strategy(job, context, account)
+    for step in job.setup.interceptors:
+        context = _run_interceptor(job, step, context, account)
+    with gc_paused():
+        return Outcome(before, _settle(job, context, account), account)
+
+
+def _prepare(job: Job, account: Account) -> tuple[Context, Context]:
+    """Give the context as it came in, and as the strategy will see it."""
+    before = _read(job)
     context = _adapt(job, without(before, exclude_by_hand(before, job.excluded, account)), account)
     context = _protect_open_step(job, before, context)
     _check_protected(job, context)
     if job.carried is not None:
         context = reapply(job.carried, context, account, job.setup.counter)
-    context = _run_strategy(job, context, account)
-    for step in job.setup.interceptors:
-        context = _run_interceptor(job, step, context, account)
-    return Outcome(before, _settle(job, context, account), account)
+    return before, context
 
 
 def _read(job: Job) -> Context:
@@ -174,14 +181,15 @@ def _call_guarded(job: Job, step: Step, hook: str, context: Context, account: Ac
     caller = Caller(
         step.plugin.origin, hook, may_redact=hook == INTERCEPT and name in setup.config.may_redact_protected
     )
-    return guard_answer(
-        answer,
-        context,
-        caller=caller,
-        counter=setup.counter,
-        budget=setup.budget.available,
-        account=account,
-    )
+    with gc_paused():
+        return guard_answer(
+            answer,
+            context,
+            caller=caller,
+            counter=setup.counter,
+            budget=setup.budget.available,
+            account=account,
+        )
 
 
 def _settle(job: Job, context: Context, account: Account) -> Context:

@@ -14,7 +14,7 @@ from trimtab_plugins.codecs.conversation import Conversation
 from trimtab_plugins.codecs.originals import Entry
 from trimtab_plugins.codecs.raw_messages import free_id, message_ids, only_text
 from trimtab_plugins.codecs.reading import JsonObject, read_object, role_in, wrong
-from trimtab_sdk import EMPTY_META, Message, Part, Role, Source, Text, ToolResult
+from trimtab_sdk import EMPTY_META, Message, Part, Role, Source, Text, ToolResult, plain_message
 
 _KEYS = frozenset({"role", "content", "id", "meta"})
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
@@ -71,7 +71,7 @@ def _read_plain(raw: JsonObject, message_id: str) -> Message | None:
     content, role = only_text(raw), raw.get("role")
     if content is None or (role != "user" and role != "assistant"):
         return None
-    return Message(message_id, role, (Text(content),), None, "history", False, False, False, None, EMPTY_META)
+    return plain_message(message_id, role, (Text(content),), "history")
 
 
 def _read_full(raw: JsonObject, path: str, message_id: str, conversation: AnthropicConversation) -> Message:

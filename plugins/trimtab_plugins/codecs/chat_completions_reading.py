@@ -37,6 +37,7 @@ from trimtab_sdk import (
     Text,
     ToolCall,
     ToolResult,
+    plain_message,
 )
 
 WIRE_KEYS = frozenset(
@@ -95,7 +96,7 @@ def _read_plain(raw: JsonObject, message_id: str, said: Source) -> Message | Non
         source = source_of_system(content)
     else:
         return None
-    return Message(message_id, role, (Text(content),), None, source, False, False, False, None, EMPTY_META)
+    return plain_message(message_id, role, (Text(content),), source)
 
 
 def _read_full(raw: JsonObject, path: str, message_id: str, said: Source, conversation: Conversation) -> Message:

@@ -39,6 +39,7 @@ from trimtab_sdk import (
     Text,
     ToolCall,
     ToolResult,
+    plain_message,
 )
 
 KINDS: dict[str, Source] = {
@@ -140,7 +141,7 @@ def _read_plain(raw: JsonObject, said: Source) -> Message | None:
         source = "system"
     else:
         return None
-    return Message(message_id, role, (Text(content),), None, source, False, False, False, None, EMPTY_META)
+    return plain_message(message_id, role, (Text(content),), source)
 
 
 def _read_full(raw: JsonObject, path: str, said: Source) -> Message:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ParamSpec
 
 from trimtab.config import Config
+from trimtab.fitting.allocation import gc_paused
 from trimtab.fitting.job import Job
 from trimtab.fitting.pipeline import run_pipeline
 from trimtab.fitting.reporting import make_fit
@@ -77,18 +78,19 @@ def fit(
         config=config,
         registry=registry,
     )
-    opened = open_conversation(messages, options)
-    decoded = opened.decoded
-    job = Job(
-        setup=opened.setup,
-        messages=decoded.messages,
-        originals=decoded.originals,
-        places={message.id: at - decoded.leading for at, message in enumerate(decoded.messages)},
-        pins=named_ids("pins", pins, decoded.messages, leading=decoded.leading),
-        excluded=named_ids("excluded", excluded, decoded.messages, leading=decoded.leading),
-        on_progress=on_progress,
-    )
-    return make_fit(job, run_pipeline(job), notes=opened.notes)
+    with gc_paused():
+        opened = open_conversation(messages, options)
+        decoded = opened.decoded
+        job = Job(
+            setup=opened.setup,
+            messages=decoded.messages,
+            originals=decoded.originals,
+            places={message.id: at - decoded.leading for at, message in enumerate(decoded.messages)},
+            pins=named_ids("pins", pins, decoded.messages, leading=decoded.leading),
+            excluded=named_ids("excluded", excluded, decoded.messages, leading=decoded.leading),
+            on_progress=on_progress,
+        )
+        return make_fit(job, run_pipeline(job), notes=opened.notes)
 
 
 def _in_pool(function: Callable[_Options, Fit]) -> Callable[_Options, Coroutine[object, object, Fit]]:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from trimtab.config import Config
+from trimtab.fitting.allocation import gc_paused
 from trimtab.fitting.carrying import Carried, carry
 from trimtab.fitting.job import Job
 from trimtab.fitting.outside import clean_input
@@ -154,7 +155,7 @@ class Conversation:
 
     def fit(self) -> Fit:
         """Fit the conversation as it is now. Raises what `trimtab.fit` raises."""
-        with self._lock:
+        with self._lock, gc_paused():
             self._count_new()
             if self._total <= self._setup.budget.available:
                 self._discard()

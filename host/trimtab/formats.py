@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trimtab.report import Diagnostic
 
 DEFAULT_FORMAT = "chat-completions"
-SAMPLE_EDGE = 200
+SAMPLE_EDGE = 100
 PROVIDER_FORMATS = {
     "anthropic": "anthropic-messages",
     "deepseek": "chat-completions",
@@ -70,7 +70,7 @@ def _loadable(registry: ContextStrategyRegistry, config: Config, skipped: list[D
 
 
 def sample_of(data: object) -> object:
-    """Give `data` with at most 800 elements in each of its lists: both ends, and as many spread between.
+    """Give `data` with at most 400 elements in each of its lists: both ends, and as many spread between.
 
     A format shows in its messages, and asking every codec about every message of a long conversation would
     cost more than reading it.

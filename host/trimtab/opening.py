@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from trimtab.catalogue import Catalogue, Model, resolve_model
 from trimtab.config import Config, Interceptor
-from trimtab.fitting.allocation import gc_paused
 from trimtab.fitting.budget import BudgetRule
 from trimtab.fitting.calling import PluginCaller
 from trimtab.fitting.counting import APPROXIMATE, Counter, Driver
@@ -67,17 +66,16 @@ def open_conversation(messages: object, options: Options) -> Opened:
         _check_texts(scope=options.scope)
     model = _find_model(options.model, options.context_limit, config)
     skipped: list[Diagnostic] = []
-    with gc_paused():
-        cleaned = clean_input(_checked_input(messages))
-        codec = find_codec(
-            cleaned.data,
-            format=options.format,
-            provider=model.provider,
-            registry=registry,
-            config=config,
-            skipped=skipped,
-        )
-        decoded = codec.decode(cleaned.data)
+    cleaned = clean_input(_checked_input(messages))
+    codec = find_codec(
+        cleaned.data,
+        format=options.format,
+        provider=model.provider,
+        registry=registry,
+        config=config,
+        skipped=skipped,
+    )
+    decoded = codec.decode(cleaned.data)
     driver, tokenizer_notes = _find_tokenizer(model, registry, config)
     counter = Counter(driver, codec.framing(model.encoding, model.name))
     rule = BudgetRule(model, options.reserve, decoded.max_output_tokens, driver.tokenizer.approximate)

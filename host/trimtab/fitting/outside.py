@@ -80,6 +80,8 @@ def _before(value: Mapping[object, object], stop: str) -> dict[str, object]:
 
 
 def _clean_list(value: list[object] | tuple[object, ...], path: str, depth: int, replaced: list[str]) -> object:
+    if type(value) is list and all(map(_is_plain, value)):
+        return value
     prefix = path or "messages"
     cleaned = [
         item if _is_plain(item) else _clean(item, f"{prefix}[{at}]", depth + 1, replaced)

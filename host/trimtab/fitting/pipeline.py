@@ -7,10 +7,11 @@ messages → exclusions → adapt → protect → count → strategy → GUARD �
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from trimtab.fitting.account import Account
-from trimtab.fitting.allocation import gc_paused
+from trimtab.fitting.allocation import gc_resumed
 from trimtab.fitting.calling import Room, make_request
 from trimtab.fitting.carrying import reapply
 from trimtab.fitting.context import Context, first_context
@@ -50,13 +51,11 @@ def run_pipeline(job: Job) -> Outcome:
     cannot carry something protected, and PluginError when the config asks for that.
     """
     account = Account()
-    with gc_paused():
-        before, context = _prepare(job, account)
+    before, context = _prepare(job, account)
     context = _run_strategy(job, context, account)
     for step in job.setup.interceptors:
         context = _run_interceptor(job, step, context, account)
-    with gc_paused():
-        return Outcome(before, _settle(job, context, account), account)
+    return Outcome(before, _settle(job, context, account), account)
 
 
 def _prepare(job: Job, account: Account) -> tuple[Context, Context]:
@@ -171,25 +170,25 @@ def _call_guarded(job: Job, step: Step, hook: str, context: Context, account: Ac
         summary=hook == SHIFT,
         settings=step.settings,
     )
-    answer = setup.caller.call(
-        step.plugin,
-        hook,
-        request,
-        step.counter,
-        seconds=setup.config.seconds_for(name, strategy=hook == SHIFT),
-    )
+    with nullcontext() if step.plugin.is_built_in else gc_resumed():
+        answer = setup.caller.call(
+            step.plugin,
+            hook,
+            request,
+            step.counter,
+            seconds=setup.config.seconds_for(name, strategy=hook == SHIFT),
+        )
     caller = Caller(
         step.plugin.origin, hook, may_redact=hook == INTERCEPT and name in setup.config.may_redact_protected
     )
-    with gc_paused():
-        return guard_answer(
-            answer,
-            context,
-            caller=caller,
-            counter=setup.counter,
-            budget=setup.budget.available,
-            account=account,
-        )
+    return guard_answer(
+        answer,
+        context,
+        caller=caller,
+        counter=setup.counter,
+        budget=setup.budget.available,
+        account=account,
+    )
 
 
 def _settle(job: Job, context: Context, account: Account) -> Context:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pluggy
 
+from trimtab.loading.discovery import OWN_DISTRIBUTION
 from trimtab_sdk import hookspecs
 from trimtab_sdk.errors import Origin, PluginLoadError
 from trimtab_sdk.request import Traits
@@ -28,6 +29,11 @@ class Plugin:
     origin: Origin
     hooks: Mapping[str, pluggy.HookImpl]
     traits: Traits
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it came with the host."""
+        return self.origin.distribution == OWN_DISTRIBUTION
 
     def call(self, hook: str, **arguments: object) -> object:
         """Call a hook with those of the arguments that the implementation names."""

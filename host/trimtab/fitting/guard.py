@@ -158,6 +158,8 @@ class _Application:
         """Give the shortened messages, and those cut to nothing with the reason they leave."""
         shortened: dict[str, Message] = {}
         emptied: dict[str, str] = {}
+        if not self._edit.shorten:
+            return shortened, emptied
         for message in self._context.messages:
             spans = self._edit.shorten.get(message.id)
             if spans is None or message.id in self._edit.drop:
@@ -191,6 +193,8 @@ class _Application:
     def _accept_inserts(self, dropped: Mapping[str, str]) -> list[tuple[int, Inserted]]:
         """Give the inserts within the shares, each with its edge in the context as it was."""
         accepted: list[tuple[int, Inserted]] = []
+        if not self._edit.insert:
+            return accepted
         taken = set(self._costs)
         for insert in self._edit.insert:
             summary = self._caller.is_strategy and bool(insert.covers)
@@ -231,6 +235,8 @@ class _Application:
 
     def _settle_summaries(self, dropped: dict[str, str], accepted: list[tuple[int, Inserted]]) -> None:
         covered = {name for _, insert in accepted for name in insert.covers}
+        if not covered and "summarized" not in dropped.values():
+            return
         for name, reason in dropped.items():
             if self._caller.is_strategy and name in covered:
                 dropped[name] = "summarized"

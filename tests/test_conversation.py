@@ -155,6 +155,29 @@ def test_excluding_and_including_by_hand() -> None:
         talking.fit()
 
 
+def test_what_is_excluded_by_hand_is_not_told_by_an_earlier_summary_any_more() -> None:
+    chat = talk(20)
+    chat[1]["content"] = "The secret of the lighthouse keeper is the number 48151623 in the ledger."
+    talking = conversation(chat, count(chat) - 10, strategy="summarize")
+    first = talking.fit()
+    assert {entry.id: entry.reason for entry in first.excluded}["m0"] == "summarized"
+    assert "48151623" in str(first.messages)
+    talking.exclude("m0")
+    second = talking.fit()
+    assert {entry.id: entry.reason for entry in second.excluded}["m0"] == "manual"
+    assert "48151623" not in str(second.messages)
+
+
+def test_excluding_what_had_left_anyway_is_reported_and_keeps_the_prefix() -> None:
+    chat = talk(20)
+    talking = conversation(chat, count(chat) // 2)
+    first = talking.fit()
+    talking.exclude("m0")
+    second = talking.fit()
+    assert {entry.id: entry.reason for entry in second.excluded}["m0"] == "manual"
+    assert second.messages == first.messages
+
+
 def test_messages_without_ids_get_their_place_in_the_whole_conversation() -> None:
     talking = trimtab.Conversation([{"role": "user", "content": "a"}], model="gpt-4o")
     assert talking.append({"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}) == ("m1", "m2")

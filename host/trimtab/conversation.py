@@ -144,9 +144,12 @@ class Conversation:
             self._discard()
 
     def exclude(self, *which: int | str) -> None:
-        """Leave messages out by hand, until they are included again."""
+        """Leave messages out by hand, until they are included again. No summary goes on telling what they said."""
         with self._lock:
-            self._excluded |= self._ids("excluded", which)
+            names = self._ids("excluded", which)
+            self._excluded |= names
+            if any(self._carried.drop.get(name) == "summarized" for name in names):
+                self._discard()
 
     def include(self, *which: int | str) -> None:
         """Leave messages out by hand no longer."""
@@ -174,7 +177,9 @@ class Conversation:
             )
             outcome = run_pipeline(job)
             self._carry_on(outcome)
-            whole = Whole(self._decoded.messages, costs, self._places, before.drop, self._total)
+            by_hand = dict.fromkeys(self._excluded & before.drop.keys(), "manual")
+            left = {**before.drop, **by_hand}
+            whole = Whole(self._decoded.messages, costs, self._places, left, self._total)
             return make_fit(job, outcome, whole=whole, notes=self._notes)
 
     def _carry_on(self, outcome: Outcome) -> None:

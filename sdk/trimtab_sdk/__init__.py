@@ -48,6 +48,7 @@ from trimtab_sdk.errors import (
     PluginNeedsError,
     PluginNotTrustedError,
     PluginRejectedError,
+    PluginSuspendedError,
     PluginTimeoutError,
     ProtectedContextRemovedError,
     ServiceUnavailableError,
@@ -80,6 +81,7 @@ from trimtab_sdk.labels import (
     labelled_source,
     without_label,
 )
+from trimtab_sdk.level import API_LEVEL
 from trimtab_sdk.messages import (
     EMPTY_META,
     ApprovalRequest,
@@ -131,6 +133,7 @@ from trimtab_sdk.shifting import (
 )
 
 __all__ = [
+    "API_LEVEL",
     "AT_GAP",
     "BEFORE_INPUT",
     "EMPTY_META",
@@ -177,6 +180,7 @@ __all__ = [
     "PluginNeedsError",
     "PluginNotTrustedError",
     "PluginRejectedError",
+    "PluginSuspendedError",
     "PluginTimeoutError",
     "ProtectedContextRemovedError",
     "Provider",

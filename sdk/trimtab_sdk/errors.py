@@ -19,7 +19,8 @@
         ProtectedContextRemovedError    PROTECTED_CONTEXT_REMOVED
         PluginTimeoutError              PLUGIN_TIMEOUT
         PluginCrashedError              PLUGIN_CRASHED
-        PluginBusyError                 PLUGIN_BUSY             its last call has not returned yet
+        PluginBusyError                 PLUGIN_BUSY             no room to call it now
+        PluginSuspendedError            PLUGIN_SUSPENDED        it failed too often in this chat
 
 The data are attributes; the text says what to do next. `details` holds the same data, ready for JSON.
 """
@@ -312,6 +313,12 @@ class PluginCrashedError(PluginError):
 
 
 class PluginBusyError(PluginError):
-    """An earlier call that came too late still runs, so the plugin is not called again."""
+    """An earlier call that came too late still runs, or every worker is busy: the plugin is not called now."""
 
     code = "PLUGIN_BUSY"
+
+
+class PluginSuspendedError(PluginError):
+    """The plugin failed three times in this chat, so it is not called there any more."""
+
+    code = "PLUGIN_SUSPENDED"

@@ -8,8 +8,12 @@ group `trimtab.interceptors`. The smallest strategy there is:
 
     @hookimpl
     def trimtab_shift(request, services):
-        oldest = next(m for m in request.messages if m.id not in request.protected)
-        return Edit(drop={oldest.id: "context-shift"})
+        drop, total = {}, request.total
+        for group in request.groups:
+            if total > request.target and request.protected.isdisjoint(group.ids):
+                drop.update(dict.fromkeys(group.ids, "context-shift"))
+                total -= group.tokens
+        return Edit(drop=drop)
 
 and its lines in pyproject.toml:
 
@@ -48,10 +52,8 @@ def trimtab_shift(request: Request, services: Services) -> Edit | None:
         @hookimpl
         def trimtab_shift(request, services):
             drop, total = {}, request.total
-            for group in request.groups:
-                if total <= request.target:
-                    break
-                if request.protected.isdisjoint(group.ids):
+            for group in sorted(request.groups, key=lambda group: -group.tokens):
+                if total > request.target and request.protected.isdisjoint(group.ids):
                     drop.update(dict.fromkeys(group.ids, "context-shift"))
                     total -= group.tokens
             return Edit(drop=drop)
@@ -81,5 +83,6 @@ def trimtab_traits() -> Traits | None:
 
         @hookimpl
         def trimtab_traits():
-            return Traits(settings_schema={"type": "object", "properties": {"words": {"type": "integer"}}})
+            words = {"type": "integer", "minimum": 1}
+            return Traits(settings_schema={"properties": {"words": words}, "additionalProperties": False})
     """

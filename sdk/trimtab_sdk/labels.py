@@ -16,7 +16,7 @@ _LABELLED = re.compile(
     r"\n\[end of plugin (?P=plugin)\]",
     re.DOTALL,
 )
-_LOOKALIKE = re.compile(r"\[(?=\W*(?:end\W+of\W+)?(?:plugin|summary|trimtab)\b)", re.IGNORECASE)
+_LOOKALIKE = re.compile(r"\[(?=[^\w\[]*(?:end\W+of\W+)?(?:plugin|summary|trimtab)\b)", re.IGNORECASE)
 
 
 def labelled(text: str, *, plugin: str, summary: bool) -> str:

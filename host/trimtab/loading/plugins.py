@@ -1,34 +1,38 @@
-"""From an object to a plugin whose hooks can be called.
-
-pluggy checks the object against the hookspecs. The host then walks the implementations itself: a plugin that
-wraps others is refused, and no plugin ever shares a manager with another.
-"""
+"""A plugin that was checked and can be called, in this process or in a worker."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pluggy
 
+from trimtab.fitting.cleaning import clean_note
 from trimtab.loading.discovery import OWN_DISTRIBUTION
-from trimtab_sdk import hookspecs
+from trimtab.loading.worker.spec import WorkerSpec
 from trimtab_sdk.errors import Origin, PluginLoadError
 from trimtab_sdk.request import Traits
+from trimtab_worker.hooks import TRAITS, HookError, call_hook, find_hooks, read_traits
 
 SHIFT = "trimtab_shift"
 INTERCEPT = "trimtab_intercept"
-TRAITS = "trimtab_traits"
+
+__all__ = ["INTERCEPT", "SHIFT", "TRAITS", "Plugin", "make_plugin"]
 
 
 @dataclass(frozen=True, eq=False)
 class Plugin:
-    """A checked plugin: where it comes from, its hook implementations and its traits."""
+    """A checked plugin: where it comes from, its hook implementations and its traits.
+
+    A `confined` one has no implementations here: they are in a worker. `refused` is step → why, of the steps of
+    its confinement that the platform refused.
+    """
 
     origin: Origin
     hooks: Mapping[str, pluggy.HookImpl]
     traits: Traits
+    confined: WorkerSpec | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_built_in(self) -> bool:
@@ -36,9 +40,8 @@ class Plugin:
         return self.origin.distribution == OWN_DISTRIBUTION
 
     def call(self, hook: str, **arguments: object) -> object:
-        """Call a hook with those of the arguments that the implementation names."""
-        implementation = self.hooks[hook]
-        return implementation.function(*[arguments[name] for name in implementation.argnames])
+        """Call a hook here with those of the arguments that the implementation names."""
+        return call_hook(self.hooks[hook], arguments)
 
 
 def make_plugin(subject: object, origin: Origin, *, hook: str) -> Plugin:
@@ -47,45 +50,8 @@ def make_plugin(subject: object, origin: Origin, *, hook: str) -> Plugin:
     Raises PluginLoadError, in the author's terms, when it is a class, has unknown or wrapping hooks, lacks
     `hook`, or its traits are not Traits.
     """
-    if inspect.isclass(subject):
-        raise PluginLoadError(
-            f"the entry is the class {subject.__name__}, not an instance; were the parentheses forgotten?",
-            origin=origin,
-        )
-    hooks = _find_hooks(subject, origin)
-    if hook not in hooks:
-        raise PluginLoadError(f"has no {hook} marked with trimtab_sdk.hookimpl", origin=origin)
-    return Plugin(origin, hooks, _read_traits(hooks, origin))
-
-
-def _find_hooks(subject: object, origin: Origin) -> dict[str, pluggy.HookImpl]:
-    manager = pluggy.PluginManager(hookspecs.PROJECT)
-    manager.add_hookspecs(hookspecs)
     try:
-        manager.register(subject, name=origin.plugin)
-        manager.check_pending()
-    except (Exception, SystemExit) as error:
-        raise PluginLoadError(f"is not a plugin: {error}", origin=origin) from error
-    hooks: dict[str, pluggy.HookImpl] = {}
-    for caller in manager.get_hookcallers(subject) or ():
-        for implementation in caller.get_hookimpls():
-            if implementation.wrapper or implementation.hookwrapper:
-                raise PluginLoadError(f"{caller.name} is a wrapper; wrappers are refused", origin=origin)
-            hooks[caller.name] = implementation
-    return hooks
-
-
-def _read_traits(hooks: Mapping[str, pluggy.HookImpl], origin: Origin) -> Traits:
-    if TRAITS not in hooks:
-        return Traits()
-    try:
-        traits: object = hooks[TRAITS].function()
-    except (Exception, SystemExit) as error:
-        raise PluginLoadError(f"{TRAITS} raised {type(error).__name__}", origin=origin, hook=TRAITS) from error
-    if traits is None:
-        return Traits()
-    if type(traits) is not Traits:
-        raise PluginLoadError(
-            f"answered a {type(traits).__name__}; answer trimtab_sdk.Traits", origin=origin, hook=TRAITS
-        )
-    return traits
+        hooks = find_hooks(subject, hook=hook)
+        return Plugin(origin, hooks, read_traits(hooks))
+    except HookError as error:
+        raise PluginLoadError(clean_note(str(error)), origin=origin, hook=error.hook) from error

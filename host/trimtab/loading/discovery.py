@@ -1,16 +1,19 @@
-"""What is installed, read from metadata alone: nothing is imported here."""
+"""What is installed, read from metadata alone: nothing is imported here.
+
+In visible steps: find metadata folders (`scanning`), read them (`metadata`), compare them with each other
+(`candidates`, `records`, `provenance`, `api_gate`), then decide by the configuration (`vetting`).
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from importlib_metadata import EntryPoint
-
     from trimtab.config import Config
 
 OWN_DISTRIBUTION = "trimtab"
@@ -22,26 +25,48 @@ GROUPS = {
     "trimtab.tokenizers": "tokenizer",
     "trimtab.embedders": "embedder",
 }
+UNKNOWN_KIND = "unknown"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_MAX_KEPT = 16
 
-Trust: TypeAlias = Literal["built-in", "trusted", "needs-trust"]
-Status: TypeAlias = Literal["ready", "refused", "blocked"]
+Trust: TypeAlias = Literal["built-in", "trusted", "confined", "needs-trust", "unprotected-install"]
+Home: TypeAlias = Literal["environment", "editable", "directory"]
+Status: TypeAlias = Literal["ready", "refused", "blocked", "off"]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An entry point as some distribution's metadata names it."""
+    """An entry point as some distribution's metadata names it.
+
+    - `group` is empty where metadata could not be read so far; the candidate stands for a whole distribution then.
+    - `value` is `module` or `module:attribute`.
+    - `home` is how the distribution was installed: into the host's environment, there as editable, or into the
+      plugin directory.
+    - `paths` are the folders its modules are imported from, `file` is the file of the entry's own module.
+    - `own` says that it is this very distribution, not one of the same name.
+    - `fault` says why it may not run whatever the configuration says, empty when nothing speaks against it.
+    - `note` is what a reader of the listing should know all the same.
+    """
 
     group: str
     name: str
     value: str
     distribution: str
     version: str
+    home: Home = "environment"
+    paths: tuple[str, ...] = ()
+    file: str = ""
+    own: bool = False
+    fault: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A plugin as the listing shows it. `reason` says why it is not `ready`, and what to do."""
+    """A plugin as the listing shows it. `reason` says why it is not `ready` and what to do, or what to know.
+
+    `status` is `off` for what would be looked at if plugins were not switched off.
+    """
 
     name: str
     kind: str
@@ -52,6 +77,11 @@ class Installed:
     reason: str
     candidate: Candidate
 
+    @property
+    def origin(self) -> str:
+        """How it came here: `own` with Trimtab itself, `environment`, `editable` or `directory`."""
+        return "own" if self.candidate.own else self.candidate.home
+
     def to_dict(self) -> dict[str, str]:
         """Give the listing's row as JSON values."""
         return {
@@ -59,32 +89,59 @@ class Installed:
             "kind": self.kind,
             "distribution": self.distribution,
             "version": self.version,
+            "origin": self.origin,
             "trust": self.trust,
             "status": self.status,
             "reason": self.reason,
         }
 
 
-_cache: dict[str, tuple[Candidate, ...]] = {}
+_cache: dict[tuple[str, ...], tuple[Candidate, ...]] = {}
 _cache_lock = threading.Lock()
 
 
 def installed(
-    group: str,
+    group: str | None = None,
     *,
     config: Config | None = None,
     candidates: Iterable[Candidate] | None = None,
 ) -> tuple[Installed, ...]:
     """List what is installed in an entry-point group, sorted by name and distribution, importing nothing.
 
-    `config` says what is trusted and what is blocked. `candidates` replaces the metadata of this
-    environment, for tests; else the metadata are read once per process and group.
+    Without `group` everything is listed, also distributions whose metadata cannot be read: their rows have the
+    kind `unknown` and the distribution's name. `config` says what is trusted, blocked and confined. `candidates`
+    replaces the metadata of this environment, for tests; else these are read once per process, import path and
+    plugin directory.
+
+    Raises ConfigError when the configured plugin directory cannot be read.
     """
-    found = _found(group) if candidates is None else tuple(candidates)
-    owners: dict[str, list[Candidate]] = {}
-    for candidate in sorted(set(found), key=lambda one: (one.name, one.distribution, one.value)):
-        owners.setdefault(candidate.name, []).append(candidate)
-    return tuple(_vetted(candidate, rivals, config) for rivals in owners.values() for candidate in rivals)
+    from trimtab.loading.vetting import vetted
+
+    found = _everything(config) if candidates is None else tuple(candidates)
+    return vetted((one for one in found if group is None or one.group == group), config)
+
+
+def built_in(group: str) -> tuple[Installed, ...]:
+    """List the built-ins of a group; no other distribution is looked at."""
+    from trimtab.loading.vetting import vetted
+
+    return vetted((one for one in _own() if one.group == group), None)
+
+
+def find(group: str, name: str, *, config: Config) -> Installed | None:
+    """Give the row that stands for a name. Others are looked through only when no built-in is called so."""
+    own = by_name(built_in(group)).get(name)
+    if own is not None:
+        return own
+    return by_name(installed(group, config=config)).get(name)
+
+
+def in_process(group: str, *, config: Config) -> tuple[Installed, ...]:
+    """List what may run in this process: built-ins and, where the configuration trusts somebody, the trusted."""
+    if not config.trusted or not config.plugins:
+        return tuple(row for row in built_in(group) if row.status == "ready")
+    rows = installed(group, config=config)
+    return tuple(row for row in rows if row.status == "ready" and row.trust in {"built-in", "trusted"})
 
 
 def forget_installed() -> None:
@@ -93,19 +150,13 @@ def forget_installed() -> None:
         _cache.clear()
 
 
-def _found(group: str) -> tuple[Candidate, ...]:
-    with _cache_lock:
-        if group not in _cache:
-            from importlib_metadata import entry_points
-
-            _cache[group] = tuple(_candidate(entry) for entry in entry_points(group=group))
-        return _cache[group]
-
-
-def _candidate(entry: EntryPoint) -> Candidate:
-    dist = entry.dist
-    name = normalized(dist.metadata["Name"] or "") if dist is not None else ""
-    return Candidate(entry.group, entry.name, entry.value, name, dist.version if dist is not None else "")
+def by_name(listing: Iterable[Installed]) -> Mapping[str, Installed]:
+    """Give the row that stands for each name: the ready one if there is one, else the first."""
+    rows: dict[str, Installed] = {}
+    for row in listing:
+        if row.name not in rows or (row.status == "ready" and rows[row.name].status != "ready"):
+            rows[row.name] = row
+    return rows
 
 
 def is_name(name: object) -> bool:
@@ -118,63 +169,24 @@ def normalized(distribution: str) -> str:
     return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
-def _vetted(candidate: Candidate, rivals: list[Candidate], config: Config | None) -> Installed:
-    trust = _trust(candidate, config)
-    status, reason = _verdict(candidate, rivals, trust, config)
-    return Installed(
-        name=candidate.name,
-        kind=GROUPS[candidate.group],
-        distribution=candidate.distribution,
-        version=candidate.version,
-        trust=trust,
-        status=status,
-        reason=reason,
-        candidate=candidate,
-    )
+def _everything(config: Config | None) -> tuple[Candidate, ...]:
+    from trimtab.loading.candidates import all_candidates
+
+    directory = None if config is None or config.plugin_directory is None else str(config.plugin_directory)
+    return _kept(("all", directory or ""), lambda: all_candidates(sys.path, directory))
 
 
-def _trust(candidate: Candidate, config: Config | None) -> Trust:
-    if candidate.distribution == OWN_DISTRIBUTION:
-        return "built-in"
-    if config is not None and config.trusts(candidate.distribution, candidate.version):
-        return "trusted"
-    return "needs-trust"
+def _own() -> tuple[Candidate, ...]:
+    from trimtab.loading.candidates import own_candidates
+
+    return _kept(("own",), lambda: own_candidates(sys.path))
 
 
-def _verdict(
-    candidate: Candidate, rivals: list[Candidate], trust: Trust, config: Config | None
-) -> tuple[Status, str]:
-    if not is_name(candidate.name):
-        return "refused", "its name is not made of a to z, 0 to 9, dot, dash and underscore"
-    if trust == "built-in":
-        return "ready", ""
-    if config is not None and config.blocks(candidate.distribution, candidate.name):
-        return "blocked", "blocked by the configuration"
-    if any(rival.distribution == OWN_DISTRIBUTION for rival in rivals):
-        return "refused", f"{candidate.name!r} is the name of a built-in"
-    if trust == "needs-trust":
-        return "refused", f"not trusted; to let it run, add {candidate.distribution!r} to Config(trusted=[...])"
-    others = _other_owners(candidate, rivals, config)
-    if others:
-        return "refused", f"{', '.join(others)} publishes the same name; block one of them"
-    return "ready", ""
-
-
-def _other_owners(candidate: Candidate, rivals: list[Candidate], config: Config | None) -> list[str]:
-    """The other trusted owners of a name; untrusted ones do not count, or anybody could switch a plugin off."""
-    return [
-        rival.distribution
-        for rival in rivals
-        if rival != candidate
-        and _trust(rival, config) == "trusted"
-        and not (config is not None and config.blocks(rival.distribution, rival.name))
-    ]
-
-
-def by_name(listing: Iterable[Installed]) -> Mapping[str, Installed]:
-    """Give the row that stands for each name: the ready one if there is one, else the first."""
-    rows: dict[str, Installed] = {}
-    for row in listing:
-        if row.name not in rows or (row.status == "ready" and rows[row.name].status != "ready"):
-            rows[row.name] = row
-    return rows
+def _kept(question: tuple[str, ...], answer: Callable[[], tuple[Candidate, ...]]) -> tuple[Candidate, ...]:
+    key = (*question, *(entry for entry in sys.path if isinstance(entry, str)))
+    with _cache_lock:
+        if key not in _cache:
+            if len(_cache) >= _MAX_KEPT:
+                _cache.clear()
+            _cache[key] = answer()
+        return _cache[key]

@@ -1,4 +1,8 @@
-"""Loading drivers (codecs, tokenizers, providers, embedders) with stevedore, from vetted entries only."""
+"""Loading what runs in this process: trusted plugins, and drivers (codecs, tokenizers, providers, embedders).
+
+Drivers are loaded with stevedore, from vetted entries only. A third party's module is imported from the file that
+was vetted, or not at all.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,9 @@ def load_object(row: Installed) -> object:
 
     Raises PluginLoadError with the author's exception as its cause.
     """
-    candidate = row.candidate
-    entry = importlib.metadata.EntryPoint(candidate.name, candidate.value, candidate.group)
     try:
-        return entry.load()
+        _import_module(row.candidate)
+        return _entry(row.candidate).load()
     except (Exception, SystemExit) as error:
         raise _load_error(row, error) from error
 
@@ -32,6 +35,7 @@ def load_driver(row: Installed) -> object:
     through; anything else becomes a PluginLoadError.
     """
     try:
+        _import_module(row.candidate)
         driver = _manager(row.candidate).driver
         return driver() if isinstance(driver, type) else driver
     except TrimtabError:
@@ -40,10 +44,21 @@ def load_driver(row: Installed) -> object:
         raise _load_error(row, error) from error
 
 
+def _import_module(candidate: Candidate) -> None:
+    if not candidate.own:
+        from trimtab.loading.vetted_import import import_vetted
+
+        import_vetted(candidate)
+
+
+def _entry(candidate: Candidate) -> importlib.metadata.EntryPoint:
+    return importlib.metadata.EntryPoint(candidate.name, candidate.value, candidate.group)
+
+
 def _manager(candidate: Candidate) -> DriverManager[object]:
     from stevedore import DriverManager
 
-    vetted = importlib.metadata.EntryPoint(candidate.name, candidate.value, candidate.group)
+    vetted = _entry(candidate)
 
     class VettedDriver(DriverManager[object]):
         """Loads the entry that was vetted, not what stevedore's on-disk cache says is installed."""
@@ -59,7 +74,18 @@ def _manager(candidate: Candidate) -> DriverManager[object]:
 
 
 def _load_error(row: Installed, error: BaseException) -> PluginLoadError:
+    from trimtab.fitting.cleaning import class_name
+
     origin = Origin(row.name, row.distribution, row.version)
     return PluginLoadError(
-        f"could not be loaded from {row.candidate.value!r}: {type(error).__name__}: {error}", origin=origin
+        f"could not be loaded from {row.candidate.value!r}: {class_name(error)}: {_words(error)}", origin=origin
     )
+
+
+def _words(error: BaseException) -> str:
+    from trimtab.fitting.cleaning import clean_note
+
+    try:
+        return clean_note(str(error))
+    except Exception:
+        return "(no text)"

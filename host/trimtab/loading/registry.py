@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, cast
 
 from trimtab.fitting.counting import Driver
-from trimtab.loading.discovery import Installed, by_name, installed, is_name
+from trimtab.loading.discovery import Installed, built_in, find, in_process, installed, is_name
 from trimtab.loading.drivers import load_driver, load_object
 from trimtab.loading.plugins import INTERCEPT, SHIFT, Plugin, make_plugin
+from trimtab.loading.worker.spec import Bounds, WorkerSpec, bounds_of
 from trimtab_sdk.errors import (
     ConfigError,
     Origin,
@@ -28,9 +30,11 @@ STRATEGIES = "trimtab.strategies"
 INTERCEPTORS = "trimtab.interceptors"
 CODECS = "trimtab.codecs"
 TOKENIZERS = "trimtab.tokenizers"
+CONFINED = frozenset({"confined", "unprotected-install"})
 
-_loaded: dict[tuple[str, str, str, str], object] = {}
-_loading = threading.RLock()
+_loaded: dict[tuple[object, ...], object] = {}
+_locks: dict[tuple[object, ...], AbstractContextManager[object]] = {}
+_loading = threading.Lock()
 
 
 class ContextStrategyRegistry:
@@ -75,13 +79,16 @@ class ContextStrategyRegistry:
         own = self._own.get((STRATEGIES, name))
         if own is not None:
             return cast("Plugin", own)
-        row = by_name(installed(STRATEGIES, config=config)).get(name)
+        row = find(STRATEGIES, name, config=config)
         if row is None:
-            known = self.strategy_names()
+            known = self.strategy_names(config)
             raise UnknownStrategyError(
-                f"there is no strategy {name!r}; known are {', '.join(known)}", name=name, known=known
+                f"there is no strategy {name!r}; known are {', '.join(known)} (`trimtab plugins` shows "
+                "also what cannot be read)",
+                name=name,
+                known=known,
             )
-        return _load_plugin(row, SHIFT)
+        return _load_plugin(row, SHIFT, config)
 
     def interceptor(self, name: str, config: Config) -> Plugin:
         """Give the interceptor of this name.
@@ -91,16 +98,17 @@ class ContextStrategyRegistry:
         own = self._own.get((INTERCEPTORS, name))
         if own is not None:
             return cast("Plugin", own)
-        row = by_name(installed(INTERCEPTORS, config=config)).get(name)
+        row = find(INTERCEPTORS, name, config=config)
         if row is None:
-            raise ConfigError(f"the configuration lists the interceptor {name!r}, which is not installed")
-        return _load_plugin(row, INTERCEPT)
+            why = "is not installed" if config.plugins else "cannot run, as plugins are switched off"
+            raise ConfigError(f"the configuration lists the interceptor {name!r}, which {why}; take it out there")
+        return _load_plugin(row, INTERCEPT, config)
 
     def interceptor_names(self, config: Config) -> tuple[str, ...]:
         """Give the interceptors that run when the config lists none: the registered and the trusted, sorted."""
         own = {name for group, name in self._own if group == INTERCEPTORS}
-        rows = installed(INTERCEPTORS, config=config)
-        return tuple(sorted(own | {row.name for row in rows if row.trust == "trusted" and row.status == "ready"}))
+        rows = in_process(INTERCEPTORS, config=config)
+        return tuple(sorted(own | {row.name for row in rows}))
 
     def tokenizer(self, profile: str, config: Config) -> Driver:
         """Give the tokenizer driver of this profile.
@@ -110,7 +118,7 @@ class ContextStrategyRegistry:
         own = self._own.get((TOKENIZERS, profile))
         if own is not None:
             return cast("Driver", own)
-        row = by_name(installed(TOKENIZERS, config=config)).get(profile)
+        row = find(TOKENIZERS, profile, config=config)
         if row is None:
             raise ConfigError(f"there is no tokenizer for the profile {profile!r}; is its package installed?")
         return cast("Driver", _load_once(row, _load_tokenizer))
@@ -120,7 +128,7 @@ class ContextStrategyRegistry:
         own = self._own.get((CODECS, name))
         if own is not None:
             return cast("Codec", own)
-        row = by_name(installed(CODECS, config=config)).get(name)
+        row = find(CODECS, name, config=config)
         if row is None:
             known = self.codec_names(config)
             raise UnknownFormatError(f"there is no format {name!r}; known are {', '.join(known)}", known=known)
@@ -129,13 +137,13 @@ class ContextStrategyRegistry:
     def codec_names(self, config: Config) -> tuple[str, ...]:
         """Give the names of the codecs that can be used, sorted."""
         own = {name for group, name in self._own if group == CODECS}
-        ready = {row.name for row in installed(CODECS, config=config) if row.status == "ready"}
+        ready = {row.name for row in in_process(CODECS, config=config)}
         return tuple(sorted(own | ready))
 
-    def strategy_names(self) -> tuple[str, ...]:
-        """Give the names of all strategies, installed and registered, sorted."""
+    def strategy_names(self, config: Config | None = None) -> tuple[str, ...]:
+        """Give the names of all strategies, sorted; those of a plugin directory only where `config` names it."""
         own = {name for group, name in self._own if group == STRATEGIES}
-        return tuple(sorted(own | {row.name for row in installed(STRATEGIES)}))
+        return tuple(sorted(own | {row.name for row in installed(STRATEGIES, config=config) if is_name(row.name)}))
 
     def _add(self, group: str, name: str, subject: object, *, replace: bool) -> Callable[[], None]:
         if not is_name(name):
@@ -159,26 +167,40 @@ class ContextStrategyRegistry:
 
 
 def _is_built_in(group: str, name: str) -> bool:
-    return any(row.name == name and row.trust == "built-in" for row in installed(group))
+    return any(row.name == name for row in built_in(group))
 
 
-def _load_plugin(row: Installed, hook: str) -> Plugin:
-    def load(row: Installed) -> Plugin:
-        return make_plugin(load_object(row), Origin(row.name, row.distribution, row.version), hook=hook)
+def _load_plugin(row: Installed, hook: str, config: Config) -> Plugin:
+    origin = Origin(row.name, row.distribution, row.version)
+    if row.trust not in CONFINED:
+        return cast("Plugin", _load_once(row, lambda row: make_plugin(load_object(row), origin, hook=hook)))
+    bounds = bounds_of(config, row.name)
+    loaded = _load_once(row, lambda row: _load_confined(row, origin, hook, bounds), within=bounds)
+    return cast("Plugin", loaded)
 
-    return cast("Plugin", _load_once(row, load))
+
+def _load_confined(row: Installed, origin: Origin, hook: str, bounds: Bounds) -> Plugin:
+    from trimtab.loading.worker.calling import load_confined
+    from trimtab.loading.worker.pool import refused_steps, worker_pool
+
+    module, _, attribute = row.candidate.value.partition(":")
+    spec = WorkerSpec(origin, module.strip(), attribute.strip(), hook, row.candidate.paths, row.candidate.file)
+    loaded = load_confined(worker_pool(), spec, bounds)
+    return Plugin(origin, {}, loaded.traits, spec, refused_steps(loaded.steps))
 
 
 def _load_tokenizer(row: Installed) -> Driver:
     return Driver(cast("Tokenizer", load_driver(row)))
 
 
-def _load_once(row: Installed, load: Callable[[Installed], object]) -> object:
-    """Load a row that may run, once per process."""
+def _load_once(row: Installed, load: Callable[[Installed], object], *, within: object = None) -> object:
+    """Load a row that may run, once per process, and once for each of the bounds it may run `within`."""
     _refuse(row)
-    candidate = row.candidate
-    key = (candidate.group, candidate.name, candidate.value, candidate.distribution)
+    key = (row.candidate, row.trust, within)
     with _loading:
+        lock = _locks.setdefault(key, threading.RLock())
+    # A plugin that takes long to load holds up those who want it, and nobody else.
+    with lock:
         if key not in _loaded:
             _loaded[key] = load(row)
         return _loaded[key]
@@ -188,7 +210,7 @@ def _refuse(row: Installed) -> None:
     if row.status == "ready":
         return
     origin = Origin(row.name, row.distribution, row.version)
-    if row.trust == "needs-trust" and row.status == "refused":
+    if row.trust == "needs-trust" and row.status == "refused" and not row.candidate.fault:
         raise PluginNotTrustedError(f"cannot run: {row.reason}", origin=origin)
     raise PluginLoadError(f"cannot run: {row.reason}", origin=origin)
 

@@ -15,6 +15,7 @@ from conversations import neutral_chats
 from factories import Strategy
 from talks import Chat, codes, count, ids, talk, turn
 from trimtab_sdk import (
+    MARKER,
     Edit,
     Insert,
     InvalidBudgetError,
@@ -22,6 +23,7 @@ from trimtab_sdk import (
     Request,
     Services,
     TokenBudgetExceededError,
+    plain_text,
 )
 
 
@@ -99,6 +101,37 @@ def test_a_summary_is_carried_and_merged_into_the_next_one() -> None:
     assert set(reasons.values()) == {"summarized"}
     assert reasons.keys() >= {entry.id for entry in second.excluded}
     assert third.tokens_after == judge.request_tokens(third.messages)  # type: ignore[arg-type]
+
+
+def test_a_message_that_was_cut_again_is_sent_the_same_on_the_next_turn() -> None:
+    def keep_the_second_half(request: Request, services: Services) -> Edit:
+        texts = {one.id: plain_text(one) for one in request.messages if one.id not in request.protected}
+        return Edit(shorten={(name, (0,)): [(len(text) // 2, len(text))] for name, text in texts.items()})
+
+    registry = trimtab.ContextStrategyRegistry()
+    strategy = Strategy(keep_the_second_half)
+    registry.register("mine", strategy)
+    chat = talk(30)
+    talking = conversation(chat, int(count(chat) * 0.7), strategy="mine", registry=registry)
+    talking.fit()
+    whole = {one["id"]: one["content"] for one in chat}
+    cut_again = 0
+    for at in range(12):
+        calls = len(strategy.requests)
+        before = talking.fit().messages
+        assert len(strategy.requests) == calls
+        talking.append(turn(f"a{at}", "assistant"), turn(f"u{at}"))
+        result = talking.fit()
+        if len(strategy.requests) == calls:
+            assert result.messages[: len(before)] == before
+        else:
+            cut_again += 1
+        for entry in result.truncated:
+            if entry.id in whole:
+                (text,) = (one["content"] for one in result.messages if one["id"] == entry.id)  # type: ignore[index]
+                assert text.count(MARKER) == 1
+                assert whole[entry.id].endswith(text.removeprefix(MARKER))
+    assert cut_again >= 3
 
 
 def test_what_is_carried_is_reported_on_every_turn() -> None:

@@ -43,4 +43,4 @@ def test_a_fit_survives_pickling_and_its_report_is_json() -> None:
     assert [one["id"] for one in report["excluded"]] == ["m0"]
     assert report["budget"]["available"] == count(chat) - 1
     keys = {"model", "strategy", "format", "tokenizer", "budget", "tokensBefore", "tokensAfter", "overhead"}
-    assert report.keys() == keys | {"kept", "excluded", "truncated", "inserted", "diagnostics"}
+    assert report.keys() == keys | {"kept", "excluded", "truncated", "inserted", "diagnostics", "calls"}

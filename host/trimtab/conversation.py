@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 from trimtab.config import Config
 from trimtab.fitting.allocation import gc_paused
 from trimtab.fitting.carrying import Carried, carry
-from trimtab.fitting.job import Job
+from trimtab.fitting.job import Job, Setup
 from trimtab.fitting.outside import clean_input
 from trimtab.fitting.pipeline import Outcome, run_pipeline
+from trimtab.fitting.recording import UNSTABLE
 from trimtab.fitting.reporting import Whole, make_fit
+from trimtab.fitting.stability import PrefixWatch, Stage, View
+from trimtab.loading.plugins import INTERCEPT, SHIFT
 from trimtab.loading.registry import ContextStrategyRegistry
 from trimtab.naming import named_ids
 from trimtab.opening import Options, open_conversation, replaced_note
@@ -19,11 +25,12 @@ from trimtab.report import Diagnostic, Fit
 from trimtab_sdk.counting import Cost
 from trimtab_sdk.errors import InvalidBudgetError, InvalidRequestError
 from trimtab_sdk.groups import link_groups
-from trimtab_sdk.messages import Message, ToolResult
+from trimtab_sdk.messages import Message, ToolResult, plain_text
 from trimtab_sdk.protection import Tail, tail_of
 
 TARGET = 0.75
 _NOTHING = Carried()
+_HOSTS_OWN = frozenset({"final-budget", "wire-rule"})
 
 
 class Conversation:
@@ -39,7 +46,12 @@ class Conversation:
     provider caches stays the same for many turns. The carried edit is discarded when everything fits without
     it, and when pins or the messages it speaks of change.
 
-    The options are those of `trimtab.fit`. Safe to use from many threads; calls run one after another.
+    A plugin that is not built in and changes the older part of the request from turn to turn, so that the prefix
+    breaks, is named (`prefix-unstable`): after three breaks its texts go before the current input, after three
+    more it is not called any more.
+
+    The options are those of `trimtab.fit`. Without a `scope` the conversation gets one of its own: its workers
+    end with it, or with `close`. Safe to use from many threads; calls run one after another.
     """
 
     def __init__(
@@ -76,7 +88,11 @@ class Conversation:
             target=_share(target),
         )
         opened = open_conversation(list(messages) if isinstance(messages, tuple) else messages, options)
-        self._setup = opened.setup
+        self._setup = opened.setup if scope is not None else _with_own_scope(opened.setup)
+        self._closing = None if scope is not None else _forget_at_end(self, self._setup)
+        self._watch = _watch_for(self._setup)
+        self._touched = False
+        self._shifted = False
         self._decoded = opened.decoded
         self._notes: tuple[Diagnostic, ...] = opened.notes
         self._lock = threading.RLock()
@@ -109,6 +125,7 @@ class Conversation:
             self._uncounted += fresh
             self._active += fresh
             if any(self._answers_dropped(message) for message in fresh):
+                self._touched = True
                 self._discard()
             return tuple(message.id for message in fresh)
 
@@ -135,12 +152,14 @@ class Conversation:
         """Protect messages."""
         with self._lock:
             self._pins |= self._ids("pins", which)
+            self._touched = True
             self._discard()
 
     def unpin(self, *which: int | str) -> None:
         """Protect messages no longer."""
         with self._lock:
             self._pins -= self._ids("pins", which)
+            self._touched = True
             self._discard()
 
     def exclude(self, *which: int | str) -> None:
@@ -148,6 +167,7 @@ class Conversation:
         with self._lock:
             names = self._ids("excluded", which)
             self._excluded |= names
+            self._touched = True
             if any(self._carried.drop.get(name) == "summarized" for name in names):
                 self._discard()
 
@@ -155,6 +175,12 @@ class Conversation:
         """Leave messages out by hand no longer."""
         with self._lock:
             self._excluded -= self._ids("excluded", which)
+            self._touched = True
+
+    def close(self) -> None:
+        """End the workers of the conversation. Those of a `scope` that the caller gave are the caller's to end."""
+        if self._closing is not None:
+            self._closing()
 
     def fit(self) -> Fit:
         """Fit the conversation as it is now. Raises what `trimtab.fit` raises."""
@@ -163,6 +189,7 @@ class Conversation:
             if self._total <= self._setup.budget.available:
                 self._discard()
             before = self._carried
+            explained = self._touched or (self._shifted and before is not _NOTHING)
             costs = dict(self._costs)
             job = Job(
                 setup=self._setup,
@@ -174,25 +201,53 @@ class Conversation:
                 tail=self._tail(),
                 costs=costs,
                 carried=before if before is not _NOTHING else None,
+                stages=self._watch.stages if self._watch is not None else {},
             )
             outcome = run_pipeline(job)
-            self._carry_on(outcome)
+            gone = self._carry_on(outcome)
+            if self._watch is not None:
+                explained = explained or outcome.over
+                self._judge(self._watch, outcome, end=self._prefix_end(job), gone=gone, explained=explained)
+            self._touched = False
             by_hand = dict.fromkeys(self._excluded & before.drop.keys(), "manual")
             left = {**before.drop, **by_hand}
             whole = Whole(self._decoded.messages, costs, self._places, left, self._total)
             return make_fit(job, outcome, whole=whole, notes=self._notes)
 
-    def _carry_on(self, outcome: Outcome) -> None:
+    def _carry_on(self, outcome: Outcome) -> Collection[str]:
+        """Keep the edit for the next fit, and give the ids that were not sent."""
         carried = carry(self._carried, outcome.after, outcome.account, size=len(self))
+        self._shifted = False
         if not (carried.drop or carried.shorten or carried.inserts):
-            return
+            return carried.known
         gone = carried.drop.keys() - self._carried.drop.keys()
         if gone:
             groups = link_groups(self._active)
             calls = {call for group in groups if group.ids[0] in gone for call in group.open_calls}
             self._awaited |= calls
             self._active = [message for message in self._active if message.id not in gone]
+        self._shifted = any(carried.drop[name] in _HOSTS_OWN for name in gone)
         self._carried = carried
+        return carried.known
+
+    def _prefix_end(self, job: Job) -> int:
+        """The place of the current input, which the prefix of the next request reaches to."""
+        inputs = job.tail.inputs if job.tail is not None else ()
+        return self._places[job.messages[inputs[0]].id] if inputs else len(self)
+
+    def _judge(
+        self, watch: PrefixWatch, outcome: Outcome, *, end: int, gone: Collection[str], explained: bool
+    ) -> None:
+        """Compare what plugins did to the older messages with what they did the last time."""
+        account = outcome.account
+        deeds = dict(account.deeds)
+        strategy = (self._setup.strategy.plugin.origin, SHIFT)
+        if strategy in deeds:
+            made = tuple((plain_text(insert.message), follower) for insert, follower in self._carried.inserts)
+            deeds[strategy] = replace(deeds[strategy], inserts=made)
+        watch.judge(deeds, View(end, gone, account.cuts), places=self._places, explained=explained)
+        for (origin, hook), stage in watch.stages.items():
+            account.note(UNSTABLE, _told(stage, hook), origin=origin)
 
     def _discard(self) -> None:
         if self._carried is _NOTHING:
@@ -206,6 +261,7 @@ class Conversation:
 
     def _changed(self, name: str) -> None:
         """A message changed or went: the edit that speaks of it is void, and so is the list of what is in play."""
+        self._touched = True
         if self._carried.touches(name):
             self._discard()
         self._active = [message for message in self._decoded.messages if message.id not in self._carried.drop]
@@ -272,6 +328,38 @@ class Conversation:
                 f"{name!r} stands in a field of the body, not in the list of messages", path="which", ids=(name,)
             )
         return name, at
+
+
+def _with_own_scope(setup: Setup) -> Setup:
+    return replace(setup, scope=os.urandom(16).hex())
+
+
+def _forget_at_end(conversation: Conversation, setup: Setup) -> Callable[[], object] | None:
+    """Give what ends the workers of a conversation; it is called when nobody holds the conversation any more."""
+    if all(step.plugin.is_built_in for step in (setup.strategy, *setup.interceptors)):
+        return None
+    ending = weakref.finalize(conversation, setup.caller.forget, setup.scope or "")
+    ending.atexit = False
+    return ending
+
+
+def _watch_for(setup: Setup) -> PrefixWatch | None:
+    """Give the watch over the plugins that are called on every turn and are not built in."""
+    plugins = [(step.plugin.origin, INTERCEPT) for step in setup.interceptors if not step.plugin.is_built_in]
+    strategy = setup.strategy.plugin
+    if strategy.traits.per_turn and not strategy.is_built_in:
+        plugins.append((strategy.origin, SHIFT))
+    return PrefixWatch(plugins) if plugins else None
+
+
+def _told(stage: Stage, hook: str) -> str:
+    if stage == "at-input":
+        answer = "its texts go before the current input from now on"
+    elif hook == SHIFT:
+        answer = "the host's own shift answers in its place from now on"
+    else:
+        answer = "it is not called in this conversation any more"
+    return f"it treated the older messages otherwise from request to request, which undoes prompt caches; {answer}"
 
 
 def _share(target: object) -> float:

@@ -10,18 +10,21 @@ from trimtab.catalogue import Catalogue, Model, resolve_model
 from trimtab.config import Config, Interceptor
 from trimtab.fitting.budget import BudgetRule
 from trimtab.fitting.calling import PluginCaller
+from trimtab.fitting.conduct import Conducts
 from trimtab.fitting.counting import APPROXIMATE, Counter, Driver
 from trimtab.fitting.job import Setup, Step
 from trimtab.fitting.outside import clean_input
 from trimtab.fitting.settings import check_settings
 from trimtab.formats import find_codec
+from trimtab.loading.plugins import Plugin
 from trimtab.loading.registry import DEFAULT_REGISTRY, ContextStrategyRegistry
 from trimtab.report import Diagnostic
 from trimtab_sdk.codec import Decoded
-from trimtab_sdk.errors import InvalidRequestError, TokenizerUnavailableError
+from trimtab_sdk.errors import InvalidRequestError, PluginNotTrustedError, TokenizerUnavailableError
 
 _Given = TypeVar("_Given")
 _CALLER = PluginCaller()
+_CONDUCTS = Conducts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,8 @@ def open_conversation(messages: object, options: Options) -> Opened:
         strategy=_strategy_step(options, registry, config, counter),
         interceptors=_interceptor_steps(options, registry, config, counter),
         notes=(*_model_notes(model), *tokenizer_notes),
+        scope=options.scope,
+        conduct=_CONDUCTS.of(options.scope),
     )
     return Opened(setup, decoded, (*skipped, *replaced_note(cleaned.replaced), *_uncounted_note(decoded)))
 
@@ -200,6 +205,18 @@ def _interceptor_steps(
     steps: list[Step] = []
     for listed in listing:
         plugin = registry.interceptor(listed.name, config)
+        _check_redactor(plugin, config)
         settings = check_settings(plugin, listed.settings)
         steps.append(Step(plugin, settings, counter.for_plugin(listed.name, options.scope)))
     return tuple(steps)
+
+
+def _check_redactor(plugin: Plugin, config: Config) -> None:
+    """Raise where somebody counts on an interceptor to take secrets out that it would not be allowed to."""
+    if plugin.confined is None or plugin.origin.plugin not in config.may_redact_protected:
+        return
+    raise PluginNotTrustedError(
+        "may_redact_protected names it, but only a trusted plugin may shorten what is protected; add "
+        f"{plugin.origin.distribution!r} to Config(trusted=[...]), or take it out of may_redact_protected",
+        origin=plugin.origin,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 if TYPE_CHECKING:
@@ -128,6 +128,60 @@ class Diagnostic:
         return diagnostic
 
 
+@dataclass(frozen=True, slots=True)
+class PluginCall:
+    """One call of a plugin in a fit, or why a plugin that was due was not called.
+
+    - `hook` is `trimtab_shift` or `trimtab_intercept`. `built_in` plugins came with the host, `confined` ones ran
+      in a worker process.
+    - `seconds` of wall time. Two records that differ in nothing else are equal.
+    - `dropped`, `shortened`, `inserted`: how many messages of the request it left out (the rest of their groups
+      and earlier inserts included), cut and added; `insert_tokens` is what the added ones cost.
+    - `restored`: what must stay and it dropped or shortened; nothing of its answer was used then.
+    - `rejected`: why nothing of it was used, an error code or `prefix-unstable`; empty when its answer was used.
+    - `asked`: how often a confined plugin asked the host for something; `output`: what it printed, cleaned.
+    """
+
+    plugin: str
+    distribution: str
+    version: str
+    hook: str
+    built_in: bool = False
+    confined: bool = False
+    seconds: float = field(default=0.0, compare=False)
+    dropped: int = 0
+    shortened: int = 0
+    inserted: int = 0
+    insert_tokens: int = 0
+    restored: tuple[str, ...] = ()
+    rejected: str = ""
+    asked: int = 0
+    output: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the record as JSON values, the time in milliseconds; keys that say nothing are left out."""
+        call: dict[str, object] = {"plugin": self.plugin}
+        if self.distribution:
+            call |= {"distribution": self.distribution, "version": self.version}
+        call |= {
+            "hook": self.hook,
+            "builtIn": self.built_in,
+            "confined": self.confined,
+            "milliseconds": round(self.seconds * 1000, 1),
+            "dropped": self.dropped,
+            "shortened": self.shortened,
+            "inserted": self.inserted,
+            "insertTokens": self.insert_tokens,
+        }
+        said = {
+            "restored": list(self.restored),
+            "rejected": self.rejected,
+            "asked": self.asked,
+            "output": self.output,
+        }
+        return call | {key: value for key, value in said.items() if value}
+
+
 def plugin_remark(error: PluginError, answer: str) -> Diagnostic:
     """Give the remark on what a plugin did wrong, and what the host did about it."""
     return Diagnostic(
@@ -186,6 +240,7 @@ class Fit:
     - Every input message is in exactly one of `kept`, `excluded`, `truncated`; every text a plugin added is in
       `inserted`. The tokens of kept, truncated and inserted plus `overhead` are `tokens_after`.
     - `tokens_before` is what the input would have cost.
+    - `calls` are the plugins that were due, in the order they ran.
     """
 
     messages: list[object]
@@ -203,6 +258,7 @@ class Fit:
     truncated: Sequence[Entry]
     inserted: Sequence[Entry]
     diagnostics: tuple[Diagnostic, ...]
+    calls: tuple[PluginCall, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Give the report, without the conversation, as JSON values with camelCase keys."""
@@ -220,4 +276,5 @@ class Fit:
             "truncated": [entry.to_dict() for entry in self.truncated],
             "inserted": [entry.to_dict() for entry in self.inserted],
             "diagnostics": [diagnostic.to_dict() for diagnostic in self.diagnostics],
+            "calls": [call.to_dict() for call in self.calls],
         }

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 _BLOCK = 32_768
+_DENSE = 8  # what has a token for every eight characters is above the floor
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
@@ -30,7 +31,7 @@ class ApproximateV1:
     approximate = True
 
     def count(self, text: str) -> int:
-        """Give 0 for the empty text, else at least 1 and at most the text's bytes in UTF-8."""
+        """Give 0 for the empty text, else at least 1 and its floor, and at most the text's bytes in UTF-8."""
         estimate = 0.0
         size = 0
         for start in range(0, len(text), _BLOCK):
@@ -41,7 +42,10 @@ class ApproximateV1:
             if not block.isascii():
                 estimate += _scripts(data)
             size += len(data)
-        return min(size, max(1, round(estimate))) if text else 0
+        count = round(estimate)
+        if count * _DENSE < len(text):
+            count = max(count, floor_tokens(text))
+        return min(size, max(1, count)) if text else 0
 
 
 def floor_tokens(text: str) -> int:

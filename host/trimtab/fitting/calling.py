@@ -1,19 +1,23 @@
-"""Calling a plugin in this process: on a copy, in a thread of its own, for a limited time.
+"""Calling a plugin for a limited time: in this process in a thread of its own, or confined in a worker.
 
-An in-process plugin is trusted code: it can be abandoned when it is late, but not stopped.
+An in-process plugin is trusted code: it can be abandoned when it is late, but not stopped. A worker is killed.
 """
 
 from __future__ import annotations
 
 import copy
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar, overload
 
+from trimtab.fitting.cleaning import class_name, clean_note
 from trimtab.fitting.context import Context
 from trimtab.fitting.counting import Counter
+from trimtab.fitting.disarming import disarmed
+from trimtab.loading.plugins import SHIFT
 from trimtab_sdk.errors import (
     Origin,
     PluginBusyError,
@@ -28,6 +32,7 @@ from trimtab_sdk.protection import current_input
 from trimtab_sdk.request import Request
 
 if TYPE_CHECKING:
+    from trimtab.config import Config
     from trimtab.loading.plugins import Plugin
 
 
@@ -37,6 +42,23 @@ class Room:
 
     budget: int
     target: int
+
+
+@dataclass(slots=True)
+class CallTrace:
+    """What a call used, filled in whether it ends well or not.
+
+    - `seconds` of wall time; `confined` says that it ran in a worker.
+    - `asked`: how often a confined plugin asked the host for something.
+    - `output`: what a confined plugin printed, cleaned and capped.
+    - `refused`: confinement steps the platform refused, step → why.
+    """
+
+    seconds: float = 0.0
+    confined: bool = False
+    asked: int = 0
+    output: str = ""
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 class HostServices:
@@ -65,6 +87,25 @@ class HostServices:
         """Raise ServiceUnavailableError: no embedder is in play here."""
         raise ServiceUnavailableError("embed")
 
+    def served(self, name: str) -> Callable[[object], object]:
+        """Give a service as what answers the frames of a worker."""
+        return {"count": lambda text: self.count(_text(text))}[name]
+
+
+def cost_service(request: Request) -> Callable[[object], object]:
+    """Give `request.cost_of_insert` as what answers the frames of a worker."""
+    return lambda text: request.cost_of_insert(_text(text))
+
+
+def _text(value: object) -> str:
+    from trimtab_worker.services import MOST_CHARS
+
+    if type(value) is not str:
+        raise TypeError(f"a text is wanted, not a {type(value).__name__}")
+    if len(value) > MOST_CHARS:
+        raise ValueError(f"a text of {len(value)} characters; at most {MOST_CHARS} are taken")
+    return value.encode("utf-8", "replace").decode()
+
 
 class PluginCaller:
     """Calls hooks, and remembers which plugins have not come back yet. Safe to share between threads."""
@@ -80,29 +121,98 @@ class PluginCaller:
         request: Request,
         counter: Counter,
         *,
-        seconds: float,
+        config: Config,
+        trace: CallTrace,
+        scope: str | None = None,
+        seconds: float | None = None,
     ) -> object:
-        """Call a hook and give what it answered, unchecked.
+        """Call a hook and give what it answered, unchecked. `trace` is filled in, also when this raises.
 
-        Raises PluginTimeoutError after `seconds`, PluginBusyError while an earlier call still runs, and
+        `scope` is the key of the conversation or tenant: a worker never sees two of them. Without one each call
+        gets a worker of its own. `seconds` may shorten the time limit that the configuration gives.
+
+        Raises PluginTimeoutError after the plugin's seconds, PluginBusyError while an earlier call still runs, and
         PluginCrashedError for whatever the plugin raises, SystemExit included; PluginNeedsError when the host
         lacks a service that the plugin's traits name.
         """
+        limit = config.seconds_for(plugin.origin.plugin, strategy=hook == SHIFT)
+        seconds = limit if seconds is None else min(limit, seconds)
+        began = time.monotonic()
+        call = self._call_here if plugin.confined is None else self._call_confined
+        try:
+            return call(plugin, hook, request, counter, config=config, trace=trace, scope=scope, seconds=seconds)
+        finally:
+            trace.seconds = time.monotonic() - began
+
+    def forget(self, scope: str) -> None:
+        """End the workers of a conversation that is over. Never waits."""
+        # Not there yet, or just being imported while a finalizer runs: then there are no workers either.
+        find_pool = getattr(sys.modules.get("trimtab.loading.worker.pool"), "worker_pool", None)
+        if find_pool is not None:
+            find_pool().forget(scope)
+
+    def _call_confined(
+        self,
+        plugin: Plugin,
+        hook: str,
+        request: Request,
+        counter: Counter,
+        *,
+        config: Config,
+        trace: CallTrace,
+        scope: str | None,
+        seconds: float,
+    ) -> object:
+        from trimtab.loading.worker.calling import Use, call_confined
+        from trimtab.loading.worker.pool import worker_pool
+        from trimtab.loading.worker.spec import bounds_of
+
+        assert plugin.confined is not None
+        trace.confined = True
+        name = plugin.origin.plugin
+        grant = config.grant_for(name)
+        services = HostServices(counter, time.monotonic() + seconds)
+        offered = tuple(one for one in grant.services if services.can(one))
+        _check_needs(plugin, hook, offered)
+        use = Use()
+        try:
+            return call_confined(
+                worker_pool(),
+                plugin.confined,
+                request,
+                services={"cost": cost_service(request), **{one: services.served(one) for one in offered}},
+                offered=offered,
+                meta=grant.meta,
+                scope=scope,
+                bounds=bounds_of(config, name),
+                seconds=seconds,
+                use=use,
+            )
+        finally:
+            trace.asked, trace.output, trace.refused = use.asked, clean_note(use.output), use.refused
+
+    def _call_here(
+        self,
+        plugin: Plugin,
+        hook: str,
+        request: Request,
+        counter: Counter,
+        *,
+        seconds: float,
+        **_: object,
+    ) -> object:
         self._refuse_busy(plugin, hook)
         services = HostServices(counter, time.monotonic() + seconds)
-        for need in plugin.traits.needs:
-            if not services.can(need):
-                raise PluginNeedsError(
-                    f"needs the service {need}, which this host does not offer", origin=plugin.origin, hook=hook
-                )
+        _check_needs(plugin, hook, tuple(need for need in plugin.traits.needs if services.can(need)))
         outcome: list[object] = []
-        failure: list[BaseException] = []
+        failure: list[tuple[BaseException, str]] = []
 
         def run() -> None:
             try:
                 outcome.append(plugin.call(hook, request=request, services=services))
             except BaseException as error:
-                failure.append(error)
+                # What the error says is asked here, where it may take no longer than the call.
+                failure.append((error, _words(error)))
 
         thread = threading.Thread(target=run, name=f"trimtab-{plugin.origin.plugin}", daemon=True)
         thread.start()
@@ -112,7 +222,8 @@ class PluginCaller:
                 self._late[id(plugin)] = thread
             raise PluginTimeoutError(f"did not answer within {seconds:g} s", origin=plugin.origin, hook=hook)
         if failure:
-            raise _crashed(failure[0], plugin.origin, hook) from failure[0]
+            error, words = failure[0]
+            raise _crashed(error, words, plugin.origin, hook) from error
         return outcome[0]
 
     def _refuse_busy(self, plugin: Plugin, hook: str) -> None:
@@ -127,13 +238,19 @@ class PluginCaller:
             del self._late[id(plugin)]
 
 
-def _crashed(error: BaseException, origin: Origin, hook: str) -> PluginCrashedError:
-    return PluginCrashedError(f"raised {type(error).__name__}: {_words(error)}", origin=origin, hook=hook)
+def _check_needs(plugin: Plugin, hook: str, offered: Collection[str]) -> None:
+    for need in plugin.traits.needs:
+        if need not in offered:
+            raise PluginNeedsError(
+                f"needs the service {need}, which this host does not offer here", origin=plugin.origin, hook=hook
+            )
+
+
+def _crashed(error: BaseException, words: str, origin: Origin, hook: str) -> PluginCrashedError:
+    return PluginCrashedError(f"raised {class_name(error)}: {words}", origin=origin, hook=hook)
 
 
 def _words(error: BaseException) -> str:
-    from trimtab.fitting.cleaning import clean_note
-
     try:
         return clean_note(str(error))
     except BaseException:
@@ -148,15 +265,20 @@ def make_request(
     plugin: str,
     summary: bool,
     settings: Mapping[str, object],
+    leaves: bool = False,
 ) -> Request:
-    """Make what one plugin is given: copies of the messages, so that whatever it does to them stays its own."""
+    """Make what one plugin is given: copies of the messages, so that whatever it does to them stays its own.
+
+    Each copy is made when it is first looked at. A request that `leaves` the process needs none.
+    """
     base = Message("cost", "system")
 
     def cost_of_insert(text: str) -> int:
-        framed = replace(base, parts=(Text(labelled(text, plugin=plugin, summary=summary)),))
+        framed = replace(base, parts=(Text(labelled(disarmed(text), plugin=plugin, summary=summary)),))
         return counter.message(framed).tokens
 
-    messages = copy_messages(context.messages, context.protected)
+    give = _with_pins if leaves else copy_messages
+    messages = give(context.messages, context.protected)
     return Request(
         messages=messages,
         groups=context.groups,
@@ -205,6 +327,11 @@ class Copies(Sequence[_Item]):
         if copied is None:
             copied = self._copies[at] = self._copy_of(self._items[at])
         return copied
+
+
+def _with_pins(messages: Sequence[Message], protected: Mapping[str, str]) -> Sequence[Message]:
+    """Give the messages themselves; only those protected by a pin are made anew, marked as pinned."""
+    return tuple([replace(one, pinned=True) if protected.get(one.id) == "pinned" else one for one in messages])
 
 
 def copy_messages(messages: Sequence[Message], protected: Mapping[str, str]) -> Copies[Message]:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from trimtab.fitting.account import Account, Inserted
+from trimtab.fitting.account import Account, Cuts, Inserted
 from trimtab.fitting.context import Context
 from trimtab.fitting.counting import Counter
+from trimtab.fitting.cutting import cut_message
 from trimtab.fitting.placing import find_edge
-from trimtab_sdk.edit import Span, keep_spans
 from trimtab_sdk.groups import with_tokens
-from trimtab_sdk.messages import Message, Path, texts_of, with_texts
+from trimtab_sdk.messages import Message
 
 CARRIED_REASONS = frozenset(
     {"context-shift", "running-turn", "low-relevance", "summarized", "final-budget", "wire-rule"}
 )
-
-Cuts = Mapping[Path, tuple[Span, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +74,9 @@ def reapply(carried: Carried, context: Context, account: Account, counter: Count
     for message in context.messages:
         cuts = carried.shorten.get(message.id)
         if cuts is not None and message.id not in context.protected:
-            texts = dict(texts_of(message))
-            message = with_texts(message, {path: keep_spans(texts[path], kept) for path, kept in cuts.items()})
+            account.shorten(message, "context-shift", cuts)
+            message = cut_message(message, cuts)
             costs[message.id] = counter.message(message)
-            account.shorten(message.id, "context-shift", cuts)
         messages.append(message)
     tokens = [costs[message.id].tokens for message in messages]
     cut = context.with_messages(messages, costs, groups=with_tokens(context.groups, tokens))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from trimtab.fitting.cleaning import class_name
 from trimtab_sdk.edit import AT_GAP, BEFORE_INPUT, Edit, Insert, Span
 from trimtab_sdk.messages import Message, Path, texts_of
 
@@ -142,7 +143,8 @@ def _check_insert(value: object, anchors: Collection[str], drop: Mapping[str, st
     text = _text(value.text, "the text of an insert", MAX_INSERT_CHARS)
     if not text.strip():
         raise BrokenAnswerError("an insert has an empty text")
-    covers = tuple(_known_id(name, anchors, "covers") for name in _elements(value.covers, "covers"))
+    named = [_known_id(name, anchors, "covers") for name in _elements(value.covers, "covers")]
+    covers = tuple(dict.fromkeys(named))
     if any(name not in drop for name in covers):
         raise BrokenAnswerError("an insert covers a message that the edit does not drop")
     kind, target = _check_anchor(value.anchor, anchors)
@@ -200,4 +202,4 @@ def _text(value: object, what: str, most: int) -> str:
 
 
 def _kind(value: object) -> str:
-    return f"a {type(value).__name__[:80]}"
+    return f"a {class_name(value)}"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trimtab.fitting.approximate import ApproximateV1, floor_tokens
+from trimtab.fitting.cleaning import class_name
 from trimtab.report import Diagnostic, TokenizerInfo
 from trimtab_sdk.counting import Aspect, Cost, Framing, Tokenizer
 from trimtab_sdk.messages import Message
@@ -120,7 +121,7 @@ class TextCounter:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a native library's panic is no Exception
-            self._suspicion.text = f"it raised {type(error).__name__}"
+            self._suspicion.text = f"it raised {class_name(error)}"
             return ApproximateV1().count(text)
         if type(count) is not int or not 0 <= count <= 4 * len(text) + _EXTRA_TOKENS:
             self._suspicion.text = "it gave a count that cannot be"

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from trimtab.fitting.account import Account, Inserted
+from trimtab.fitting.account import Account, Cuts, Inserted
 from trimtab.fitting.checking import BrokenAnswerError, CheckedEdit, CheckedInsert, check_answer
 from trimtab.fitting.cleaning import clean_note
 from trimtab.fitting.context import Context
 from trimtab.fitting.counting import Counter
+from trimtab.fitting.cutting import cut_again, cut_message
 from trimtab.fitting.placing import find_edge, insert_message
-from trimtab_sdk.edit import Span, keep_spans
+from trimtab_sdk.edit import BEFORE_INPUT
 from trimtab_sdk.errors import Origin, PluginRejectedError, ProtectedContextRemovedError
-from trimtab_sdk.messages import Message, Path, Text, texts_of, with_texts
+from trimtab_sdk.messages import Message, Text, texts_of
 
 INSERT_SHARE = 0.15
 SUMMARY_SHARE = 0.12
@@ -30,16 +31,46 @@ STRATEGY_REASONS = frozenset({"context-shift", "running-turn", "low-relevance", 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who answered: its origin, the hook, and what the host app allows it."""
+    """Who answered: its origin, the hook, and what the host app allows it.
+
+    `at_input` says that its inserts go before the current input, whatever place it asks for.
+    """
 
     origin: Origin
     hook: str
     may_redact: bool = False
+    at_input: bool = False
 
     @property
     def is_strategy(self) -> bool:
         """Whether this is the strategy, not an interceptor."""
         return self.hook == "trimtab_shift"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An insert that was accepted: its edge in the context as it was, and its tokens.
+
+    `target` is the id that it was to stand in front of, empty where it named none.
+    """
+
+    insert: Inserted
+    edge: int
+    target: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What was made of an answer: the new context, and what the plugin did to the old one.
+
+    `dropped` are the ids that left, the rest of their groups included; `cuts` is id → what stays of a message.
+    """
+
+    context: Context
+    dropped: Mapping[str, str]
+    cuts: Mapping[str, Cuts]
+    inserts: tuple[Placed, ...]
 
 
 def guard_answer(
@@ -50,8 +81,8 @@ def guard_answer(
     counter: Counter,
     budget: int,
     account: Account,
-) -> Context:
-    """Check a plugin's answer and give the context it makes; the account is kept.
+) -> Applied:
+    """Check a plugin's answer and give what it makes of the context; the account is kept.
 
     Raises PluginRejectedError or ProtectedContextRemovedError, and then nothing has changed.
     """
@@ -96,6 +127,15 @@ def _refuse_protected(edit: CheckedEdit, context: Context, caller: Caller) -> No
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A message before it was ever cut, as it is now, and the spans that make the difference."""
+
+    whole: Message
+    message: Message
+    cuts: Cuts
+
+
 class _Application:
     """One checked edit on its way into one context."""
 
@@ -117,19 +157,20 @@ class _Application:
         self._account = account
         self._costs = dict(context.costs)
 
-    def run(self) -> Context:
+    def run(self) -> Applied:
         shortened, emptied = self._shorten()
         dropped = self._close_groups(self._reasons() | emptied)
         accepted = self._accept_inserts(dropped)
         self._settle_summaries(dropped, accepted)
         for reason in dict.fromkeys(dropped.values()):
             self._account.leave([name for name, why in dropped.items() if why == reason], reason)
-        for name, message in shortened.items():
-            if name not in dropped:
-                self._account.shorten(name, self._own_reason, self._edit.shorten[name])
-                self._costs[name] = self._counter.message(message)
+        cuts = {name: cut.cuts for name, cut in shortened.items() if name not in dropped}
+        for name in cuts:
+            self._account.shorten(shortened[name].whole, self._own_reason, shortened[name].cuts)
+            self._costs[name] = self._counter.message(shortened[name].message)
         self._account.relevant.update(self._edit.relevant)
-        return self._context.with_messages(self._rebuild(shortened, dropped, accepted), self._costs)
+        after = self._context.with_messages(self._rebuild(shortened, dropped, accepted), self._costs)
+        return Applied(after, dropped, cuts, tuple(accepted))
 
     @property
     def _own_reason(self) -> str:
@@ -154,9 +195,9 @@ class _Application:
             self._note("note", f"left out as: {clean_note(word)}", *named)
         return reasons
 
-    def _shorten(self) -> tuple[dict[str, Message], dict[str, str]]:
+    def _shorten(self) -> tuple[dict[str, _Cut], dict[str, str]]:
         """Give the shortened messages, and those cut to nothing with the reason they leave."""
-        shortened: dict[str, Message] = {}
+        shortened: dict[str, _Cut] = {}
         emptied: dict[str, str] = {}
         if not self._edit.shorten:
             return shortened, emptied
@@ -164,15 +205,16 @@ class _Application:
             spans = self._edit.shorten.get(message.id)
             if spans is None or message.id in self._edit.drop:
                 continue
-            if _nothing_left(message, spans) and message.id not in self._context.protected:
+            whole = self._account.whole.get(message.id, message)
+            cuts = cut_again(self._account.cuts.get(message.id, {}), spans)
+            if _nothing_left(whole, cuts) and message.id not in self._context.protected:
                 emptied[message.id] = self._own_reason
                 continue
-            texts = dict(texts_of(message))
-            cut = with_texts(message, {path: keep_spans(texts[path], kept) for path, kept in spans.items()})
+            cut = cut_message(whole, cuts)
             if self._caller.is_strategy and not self._is_cheaper(cut):
                 self._note("not-shortened", "shortening would not save a token", message.id)
                 continue
-            shortened[message.id] = cut
+            shortened[message.id] = _Cut(whole, cut, cuts)
         return shortened, emptied
 
     def _is_cheaper(self, cut: Message) -> bool:
@@ -190,34 +232,39 @@ class _Application:
                 self._note("group-closed", f"the rest of the group of {named[0]} left with it", *rest)
         return reasons
 
-    def _accept_inserts(self, dropped: Mapping[str, str]) -> list[tuple[int, Inserted]]:
-        """Give the inserts within the shares, each with its edge in the context as it was."""
-        accepted: list[tuple[int, Inserted]] = []
+    def _accept_inserts(self, dropped: Mapping[str, str]) -> list[Placed]:
+        """Give the inserts within the shares."""
+        accepted: list[Placed] = []
         if not self._edit.insert:
             return accepted
         taken = set(self._costs)
+        told: set[str] = set()
         for insert in self._edit.insert:
             summary = self._caller.is_strategy and bool(insert.covers)
             message = insert_message(insert.text, plugin=self._caller.origin.plugin, summary=summary, taken=taken)
             cost = self._counter.message(message)
-            if not self._has_room(insert, cost.tokens, summary=summary):
+            if not self._has_room(insert, cost.tokens, summary=summary, told=told):
                 continue
             taken.add(message.id)
+            told.update(insert.covers)
             self._costs[message.id] = cost
-            edge = find_edge(self._context, kind=insert.kind, target=insert.target, dropped=dropped)
+            kind, target = (BEFORE_INPUT, "") if self._caller.at_input else (insert.kind, insert.target)
+            edge = find_edge(self._context, kind=kind, target=target, dropped=dropped)
             inserted = Inserted(
                 message, self._caller.origin, self._caller.is_strategy, self._all_covered(insert.covers)
             )
             self._account.insert(inserted, cost.tokens)
-            accepted.append((edge, inserted))
+            accepted.append(Placed(inserted, edge, target, cost.tokens))
         return accepted
 
     def _all_covered(self, covers: tuple[str, ...]) -> tuple[str, ...]:
         """Give the covered ids, and in place of a covered summary what that one stood for too."""
         known = self._account.inserted
-        return tuple(one for name in covers for one in (name, *(known[name].covers if name in known else ())))
+        every = (one for name in covers for one in (name, *(known[name].covers if name in known else ())))
+        return tuple(dict.fromkeys(every))
 
-    def _has_room(self, insert: CheckedInsert, tokens: int, *, summary: bool) -> bool:
+    def _has_room(self, insert: CheckedInsert, tokens: int, *, summary: bool, told: Collection[str]) -> bool:
+        """Whether an insert is within the shares; what another summary has `told` already is no reason for one."""
         leaving = [name for name in insert.covers if name in self._account.inserted]
         freed = sum(self._account.insert_tokens[name] for name in leaving)
         own = self._account.spent_by(self._caller.origin.plugin) + tokens - freed
@@ -228,13 +275,13 @@ class _Application:
             limit = min(share, most)
             self._note("insert-refused", f"an insert of {tokens} tokens is over the share of {limit} tokens")
             return False
-        if summary and tokens > sum(self._costs[name].tokens for name in insert.covers):
+        if summary and tokens > sum(self._costs[name].tokens for name in insert.covers if name not in told):
             self._note("insert-refused", f"a summary of {tokens} tokens is larger than what it replaces")
             return False
         return True
 
-    def _settle_summaries(self, dropped: dict[str, str], accepted: list[tuple[int, Inserted]]) -> None:
-        covered = {name for _, insert in accepted for name in insert.covers}
+    def _settle_summaries(self, dropped: dict[str, str], accepted: list[Placed]) -> None:
+        covered = {name for placed in accepted for name in placed.insert.covers}
         if not covered and "summarized" not in dropped.values():
             return
         for name, reason in dropped.items():
@@ -245,20 +292,21 @@ class _Application:
 
     def _rebuild(
         self,
-        shortened: Mapping[str, Message],
+        shortened: Mapping[str, _Cut],
         dropped: Mapping[str, str],
-        accepted: list[tuple[int, Inserted]],
+        accepted: list[Placed],
     ) -> list[Message]:
         at_edge: dict[int, list[Message]] = {}
-        for edge, insert in accepted:
-            at_edge.setdefault(edge, []).append(insert.message)
+        for placed in accepted:
+            at_edge.setdefault(placed.edge, []).append(placed.insert.message)
         if not at_edge and not shortened:
             return [message for message in self._context.messages if message.id not in dropped]
         rebuilt: list[Message] = []
         for position, message in enumerate(self._context.messages):
             rebuilt += at_edge.get(position, ())
             if message.id not in dropped:
-                rebuilt.append(shortened.get(message.id, message))
+                cut = shortened.get(message.id)
+                rebuilt.append(message if cut is None else cut.message)
         return rebuilt + at_edge.get(len(self._context.messages), [])
 
 
@@ -267,7 +315,7 @@ def summary_share(budget: int) -> int:
     return min(max(int(budget * SUMMARY_SHARE), SUMMARY_LEAST), SUMMARY_MOST)
 
 
-def _nothing_left(message: Message, spans: Mapping[Path, tuple[Span, ...]]) -> bool:
+def _nothing_left(message: Message, spans: Cuts) -> bool:
     return all(isinstance(part, Text) for part in message.parts) and all(
         not spans.get(path, ((0, 1),) if text else ()) for path, text in texts_of(message)
     )

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from trimtab.config import Config
+from trimtab.fitting.account import PluginKey
 from trimtab.fitting.budget import BudgetRule
 from trimtab.fitting.calling import PluginCaller
 from trimtab.fitting.carrying import Carried
+from trimtab.fitting.conduct import Conduct
 from trimtab.fitting.counting import Counter
+from trimtab.fitting.stability import Stage
 from trimtab.loading.plugins import Plugin
 from trimtab.report import Budget, Diagnostic
 from trimtab_sdk.codec import Codec, Originals
@@ -33,6 +36,8 @@ class Setup:
 
     - `budget` is what `rule` makes of the limit; `overhead` is what the request costs besides its messages.
     - `target` is what a strategy brings the total down to, in tokens.
+    - `scope` is the key of the conversation or tenant, None when each fit stands alone; `conduct` is how plugins
+      behaved in it.
     """
 
     model: str
@@ -47,6 +52,8 @@ class Setup:
     strategy: Step
     interceptors: tuple[Step, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
+    scope: str | None = None
+    conduct: Conduct = field(default_factory=Conduct, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,7 @@ class Job:
     - `places` is id → index in the input, negative for what stands in fields of its own.
     - `pins` and `excluded` are ids. `tail` is how the whole conversation ends, None when these messages are it.
     - `costs` are known already; `carried` is the edit of the fits before, whose dropped messages are not here.
+    - `stages` names the plugins that broke the prefix too often in the fits before.
     """
 
     setup: Setup
@@ -67,4 +75,5 @@ class Job:
     tail: Tail | None = None
     costs: Mapping[str, Cost] | None = None
     carried: Carried | None = None
+    stages: Mapping[PluginKey, Stage] = field(default_factory=dict)
     on_progress: Callable[[int, int], None] | None = field(default=None, compare=False)

@@ -7,20 +7,22 @@ messages → exclusions → adapt → protect → count → strategy → GUARD �
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
-from trimtab.fitting.account import Account
+from trimtab.fitting.account import Account, PluginKey
 from trimtab.fitting.allocation import gc_resumed
-from trimtab.fitting.calling import Room, make_request
+from trimtab.fitting.calling import CallTrace, Room, make_request
 from trimtab.fitting.carrying import reapply
+from trimtab.fitting.conduct import turn_of
 from trimtab.fitting.context import Context, first_context
 from trimtab.fitting.exclusion import exclude_by_hand
 from trimtab.fitting.final import final_shift, host_shift, over_budget, without
-from trimtab.fitting.guard import Caller, guard_answer
+from trimtab.fitting.guard import Applied, Caller, guard_answer
 from trimtab.fitting.job import Job, Step
 from trimtab.fitting.openings import with_opening
 from trimtab.fitting.reasoning import strip_bound_reasoning
+from trimtab.fitting.recording import deed_of, refused_call, switched_off, tell_field, used_call
 from trimtab.loading.plugins import INTERCEPT, SHIFT
 from trimtab_sdk.counting import Cost
 from trimtab_sdk.errors import InvalidRequestError, PluginError
@@ -37,11 +39,15 @@ LEFT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the pipeline made: the context as it came in, as it goes out, and the books."""
+    """What the pipeline made: the context as it came in, as it goes out, and the books.
+
+    `over` says that the strategy was due because the conversation was over its budget.
+    """
 
     before: Context
     after: Context
     account: Account
+    over: bool
 
 
 def run_pipeline(job: Job) -> Outcome:
@@ -52,10 +58,11 @@ def run_pipeline(job: Job) -> Outcome:
     """
     account = Account()
     before, context = _prepare(job, account)
+    over = context.total > job.setup.budget.available
     context = _run_strategy(job, context, account)
     for step in job.setup.interceptors:
         context = _run_interceptor(job, step, context, account)
-    return Outcome(before, _settle(job, context, account), account)
+    return Outcome(before, _settle(job, context, account), account, over)
 
 
 def _prepare(job: Job, account: Account) -> tuple[Context, Context]:
@@ -140,6 +147,10 @@ def _run_strategy(job: Job, context: Context, account: Account) -> Context:
     plugin = job.setup.strategy.plugin
     if context.total <= job.setup.budget.available and not plugin.traits.per_turn:
         return context
+    key = (plugin.origin, SHIFT)
+    if job.stages.get(key) == "off":
+        account.calls.append(switched_off(key))
+        return host_shift(context, job.setup.budget.available, job.setup.target, account)
     try:
         return _call_guarded(job, job.setup.strategy, SHIFT, context, account)
     except PluginError as error:
@@ -150,6 +161,10 @@ def _run_strategy(job: Job, context: Context, account: Account) -> Context:
 
 
 def _run_interceptor(job: Job, step: Step, context: Context, account: Account) -> Context:
+    key = (step.plugin.origin, INTERCEPT)
+    if job.stages.get(key) == "off":
+        account.calls.append(switched_off(key))
+        return context
     try:
         return _call_guarded(job, step, INTERCEPT, context, account)
     except PluginError as error:
@@ -160,15 +175,59 @@ def _run_interceptor(job: Job, step: Step, context: Context, account: Account) -
 
 
 def _call_guarded(job: Job, step: Step, hook: str, context: Context, account: Account) -> Context:
+    """Call a plugin, guard its answer, and keep the books on both."""
+    key = (step.plugin.origin, hook)
+    built_in = step.plugin.is_built_in
+    trace = CallTrace()
+    try:
+        with _watched(job, step, key, trace) as seconds:
+            applied = _answer(job, step, hook, context, account, trace=trace, seconds=seconds)
+    except PluginError as error:
+        account.calls.append(refused_call(key, trace, error, built_in=built_in))
+        raise
+    finally:
+        tell_field(account, step.plugin.origin, trace)
+    account.calls.append(used_call(key, trace, applied, built_in=built_in))
+    if not built_in:
+        account.deeds[key] = deed_of(applied, context)
+    return applied.context
+
+
+def _watched(job: Job, step: Step, key: PluginKey, trace: CallTrace) -> AbstractContextManager[float | None]:
+    """Give the seconds of a call, within the allowance of its turn; built-ins have their usual limit."""
+    if step.plugin.is_built_in:
+        return nullcontext(None)
+    origin, hook = key
+    config = job.setup.config
+    return job.setup.conduct.watch(
+        key,
+        turn_of(job.messages, job.tail),
+        trace,
+        seconds=config.seconds_for(origin.plugin, strategy=hook == SHIFT),
+        turn_seconds=config.turn_seconds_for(origin.plugin, strategy=hook == SHIFT),
+    )
+
+
+def _answer(
+    job: Job,
+    step: Step,
+    hook: str,
+    context: Context,
+    account: Account,
+    *,
+    trace: CallTrace,
+    seconds: float | None,
+) -> Applied:
     setup = job.setup
-    name = step.plugin.origin.plugin
+    origin = step.plugin.origin
     request = make_request(
         context,
         room=Room(setup.budget.available, setup.target),
         counter=step.counter,
-        plugin=name,
+        plugin=origin.plugin,
         summary=hook == SHIFT,
         settings=step.settings,
+        leaves=step.plugin.confined is not None,
     )
     with nullcontext() if step.plugin.is_built_in else gc_resumed():
         answer = setup.caller.call(
@@ -176,10 +235,17 @@ def _call_guarded(job: Job, step: Step, hook: str, context: Context, account: Ac
             hook,
             request,
             step.counter,
-            seconds=setup.config.seconds_for(name, strategy=hook == SHIFT),
+            config=setup.config,
+            trace=trace,
+            scope=setup.scope,
+            seconds=seconds,
         )
+    confined = step.plugin.confined is not None
     caller = Caller(
-        step.plugin.origin, hook, may_redact=hook == INTERCEPT and name in setup.config.may_redact_protected
+        origin,
+        hook,
+        may_redact=hook == INTERCEPT and setup.config.may_redact(origin.plugin, confined=confined),
+        at_input=(origin, hook) in job.stages,
     )
     return guard_answer(
         answer,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from trimtab.fitting.context import Context
+from trimtab.fitting.disarming import disarmed
 from trimtab_sdk.groups import Group
 from trimtab_sdk.labels import labelled
 from trimtab_sdk.messages import Message, Text
@@ -25,7 +26,7 @@ def insert_message(text: str, *, plugin: str, summary: bool, taken: Collection[s
     return Message(
         id=f"{plugin}:{number}",
         role="system",
-        parts=(Text(labelled(text, plugin=plugin, summary=summary)),),
+        parts=(Text(labelled(disarmed(text), plugin=plugin, summary=summary)),),
         source="summary" if summary else "plugin",
     )
 

@@ -52,6 +52,7 @@ def make_fit(job: Job, outcome: Outcome, *, whole: Whole | None = None, notes: t
         truncated=Entries(view.truncated),
         inserted=Entries(view.inserted),
         diagnostics=(*setup.notes, *notes, *setup.counter.diagnostics(), *outcome.account.diagnostics),
+        calls=tuple(outcome.account.calls),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from trimtab.fitting.cleaning import clean_note
 from trimtab.fitting.outside import clean_input
 from trimtab.loading.plugins import TRAITS, Plugin
 from trimtab_sdk.errors import InvalidRequestError, PluginLoadError
@@ -29,14 +30,25 @@ def check_settings(plugin: Plugin, settings: Mapping[str, object]) -> Mapping[st
 
 def _validate(plugin: Plugin, settings: dict[str, object], schema: Mapping[str, object]) -> None:
     from jsonschema import Draft202012Validator, SchemaError
+    from referencing import Registry
 
     try:
         Draft202012Validator.check_schema(schema)
-        fault = next(iter(Draft202012Validator(schema).iter_errors(settings)), None)
+        # With a registry of its own the validator never fetches what a reference names.
+        validator = Draft202012Validator(schema, registry=Registry())
+        fault = next(iter(validator.iter_errors(settings)), None)
     except SchemaError as error:
         raise PluginLoadError(
-            f"its settings_schema is no JSON schema: {error.message}", origin=plugin.origin, hook=TRAITS
+            f"its settings_schema is no JSON schema: {clean_note(error.message)}",
+            origin=plugin.origin,
+            hook=TRAITS,
+        ) from error
+    except Exception as error:
+        raise PluginLoadError(
+            f"its settings_schema cannot be used: {type(error).__name__}: {clean_note(str(error))}",
+            origin=plugin.origin,
+            hook=TRAITS,
         ) from error
     if fault is not None:
         path = ".".join(["settings", *map(str, fault.absolute_path)])
-        raise InvalidRequestError(f"{path} of {plugin.origin.plugin}: {fault.message}", path=path)
+        raise InvalidRequestError(f"{path} of {plugin.origin.plugin}: {clean_note(fault.message)}", path=path)

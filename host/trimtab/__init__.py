@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trimtab.api import afit, fit
-    from trimtab.config import Config, Interceptor, Limits
+    from trimtab.config import Config, Grant, Interceptor, Limits
+    from trimtab.config_files import load_config
     from trimtab.conversation import Conversation
     from trimtab.conversion import Conversion, convert
     from trimtab.loading.registry import ContextStrategyRegistry
-    from trimtab.report import Budget, Diagnostic, Entry, Fit, TokenizerInfo
+    from trimtab.report import Budget, Diagnostic, Entry, Fit, PluginCall, TokenizerInfo
 
 _HOMES = {
     "Budget": "trimtab.report",
@@ -31,12 +32,15 @@ _HOMES = {
     "Diagnostic": "trimtab.report",
     "Entry": "trimtab.report",
     "Fit": "trimtab.report",
+    "Grant": "trimtab.config",
     "Interceptor": "trimtab.config",
     "Limits": "trimtab.config",
+    "PluginCall": "trimtab.report",
     "TokenizerInfo": "trimtab.report",
     "afit": "trimtab.api",
     "convert": "trimtab.conversion",
     "fit": "trimtab.api",
+    "load_config": "trimtab.config_files",
 }
 
 __all__ = [
@@ -48,12 +52,15 @@ __all__ = [
     "Diagnostic",
     "Entry",
     "Fit",
+    "Grant",
     "Interceptor",
     "Limits",
+    "PluginCall",
     "TokenizerInfo",
     "afit",
     "convert",
     "fit",
+    "load_config",
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trimtab.report import Budget, Diagnostic, Entry, Fit, TokenizerInfo
+from trimtab.report import Budget, Diagnostic, Entry, Fit, PluginCall, TokenizerInfo
 
 
 def entry(
@@ -35,6 +35,7 @@ def fit_of(
     truncated: Sequence[Entry] = (),
     inserted: Sequence[Entry] = (),
     diagnostics: Sequence[Diagnostic] = (),
+    calls: Sequence[PluginCall] = (),
     budget: Budget | None = None,
     tokenizer: TokenizerInfo | None = None,
     overhead: int = 3,
@@ -57,4 +58,5 @@ def fit_of(
         truncated=tuple(truncated),
         inserted=tuple(inserted),
         diagnostics=tuple(diagnostics),
+        calls=tuple(calls),
     )

@@ -14,10 +14,13 @@ from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 from trimtab.cli import main
 
 COMMAND = (sys.executable, "-m", "trimtab.cli")
+# The configuration and the plugins of whoever runs the tests take no part in them.
+_ALONE = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME"), "/nonexistent")
 _QUIET = ("NO_COLOR", "FORCE_COLOR", "TRIMTAB_DEBUG", "COLUMNS", "LINES", "PYTHONIOENCODING")
 
 
@@ -30,12 +33,20 @@ class Ended:
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in _QUIET}
-    return {**kept, "TERM": "xterm", **(changes or {})}
+    return {**kept, **_ALONE, "TERM": "xterm", **(changes or {})}
 
 
-def run(*args: str | Path, stdin: str = "", env: Mapping[str, str] | None = None) -> Ended:
+def run(
+    *args: str | Path, stdin: str = "", env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> Ended:
     ended = subprocess.run(
-        [*COMMAND, *map(str, args)], input=stdin.encode(), capture_output=True, env=environment(env), check=False
+        [*COMMAND, *map(str, args)],
+        input=stdin.encode(),
+        capture_output=True,
+        env=environment(env),
+        cwd=cwd,
+        check=False,
+        timeout=60,
     )
     return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
@@ -43,7 +54,7 @@ def run(*args: str | Path, stdin: str = "", env: Mapping[str, str] | None = None
 def run_here(*args: str | Path) -> Ended:
     """Run in this process, which is quicker; pipes, signals and the environment are not the real ones."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-    with redirect_stdout(out), redirect_stderr(err):
+    with patch.dict("os.environ", _ALONE), redirect_stdout(out), redirect_stderr(err):
         code = main([*map(str, args)])
     return Ended(code, _written(out), _written(err))
 

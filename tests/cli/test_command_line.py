@@ -33,11 +33,11 @@ def test_help_names_the_commands_and_the_exit_codes(args: list[str]) -> None:
     ended = run(*args)
 
     assert (ended.code, ended.err) == (0, "")
-    assert {"fit", "models", "strategies"} <= set(ended.out.split())
+    assert {"fit", "models", "plugins", "strategies"} <= set(ended.out.split())
     assert "Exit codes" in ended.out
 
 
-@pytest.mark.parametrize("args", [["--help"], ["fit", "--help"], ["models", "--help"], ["strategies", "--help"]])
+@pytest.mark.parametrize("args", [["--help"], ["fit", "--help"], ["models", "--help"], ["plugins", "--help"]])
 def test_help_imports_nothing_heavy(args: list[str]) -> None:
     ended = subprocess.run(
         [sys.executable, "-X", "importtime", *COMMAND[1:], *args],

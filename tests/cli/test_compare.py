@@ -14,12 +14,13 @@ from rich.console import Console
 from cli.chats import Json, chat, list_file
 from cli.making import entry, fit_of
 from cli.running import Ended, run, run_here
+from timeless import timeless
 from trimtab.api import fit
 from trimtab.cli.compare import Comparison
 from trimtab.cli.compare_report import figures, inserted_texts, kept_alone, print_comparison
 from trimtab.cli.screen import console_for
 from trimtab.loading.registry import DEFAULT_REGISTRY
-from trimtab.report import Diagnostic, Fit
+from trimtab.report import Diagnostic, Fit, PluginCall
 from trimtab_plugins.tokenizers.openai import O200kBase
 from trimtab_sdk import Edit, Insert, Request, Traits, hookimpl
 from trimtab_sdk.errors import Origin, PluginCrashedError, TrimtabError
@@ -96,7 +97,8 @@ def test_json_is_the_report_that_each_strategy_gives_alone(tmp_path: Path) -> No
     assert list(told) == ["strategies"]
     assert list(told["strategies"]) == list(DEFAULT_REGISTRY.strategy_names())
     for name, report in told["strategies"].items():
-        assert report == fit(chat(), model="gpt-4o", context_limit=600, reserve=100, strategy=name).to_dict()
+        alone = fit(chat(), model="gpt-4o", context_limit=600, reserve=100, strategy=name)
+        assert timeless(report) == timeless(alone.to_dict())
 
 
 def test_a_strategy_that_fails_shows_its_code_while_others_fit(tmp_path: Path) -> None:
@@ -253,6 +255,18 @@ def test_a_note_of_all_is_told_once_and_others_by_name() -> None:
     text = printed({"a": fit_of(diagnostics=[common]), "b": fit_of(diagnostics=[common, own])})
 
     assert text.endswith("\n[unknown-model] not in the catalogue\nb: [note] no embedder\n")
+
+
+def test_calls_of_plugins_are_told_by_strategy_those_of_built_ins_on_demand() -> None:
+    built_in = PluginCall("truncate", "trimtab", "0.1.0", "trimtab_shift", built_in=True, dropped=1)
+    own = PluginCall("mine", "trimtab-mine", "2.0", "trimtab_shift", confined=True, seconds=0.01, dropped=2)
+    fits = {"mine": fit_of(calls=[own]), "truncate": fit_of(calls=[built_in])}
+
+    few, every = printed(fits), printed(fits, show_all=True)
+
+    assert "plugins\nmine: mine (trimtab-mine 2.0), confined, 10 ms: left out 2\n" in few
+    assert "truncate: truncate" not in few
+    assert "truncate: truncate, built-in, 0 ms: left out 1\n" in every
 
 
 def test_strategies_that_keep_the_same_are_said_to() -> None:

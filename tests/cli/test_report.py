@@ -10,8 +10,9 @@ from rich.console import Console
 from cli.making import entry, fit_of
 from trimtab.cli.report import print_report, totals
 from trimtab.cli.screen import console_for
-from trimtab.report import Budget, Diagnostic, Fit, TokenizerInfo
+from trimtab.report import Budget, Diagnostic, Fit, PluginCall, TokenizerInfo
 
+TRUNCATE = PluginCall("truncate", "trimtab", "0.1.0", "trimtab_shift", built_in=True, seconds=0.002, dropped=3)
 MANY = [entry(at, 10 + at, "context-shift") for at in range(1, 41)]
 WORDS = [{"role": "user", "content": f"words of message {at}"} for at in range(50)]
 
@@ -145,6 +146,52 @@ def test_diagnostics_are_lines_with_their_code() -> None:
     assert "[PLUGIN_CRASHED] it raised (m1, m2) [shrink trimtab-shrink 1.2]" in text
 
 
+def test_a_call_of_a_plugin_is_a_line_with_what_it_did() -> None:
+    recap = PluginCall(
+        "recap",
+        "trimtab-recap",
+        "1.2",
+        "trimtab_intercept",
+        confined=True,
+        seconds=1.2345,
+        dropped=3,
+        shortened=1,
+        inserted=2,
+        insert_tokens=1040,
+    )
+    tap = PluginCall("tap", "", "", "trimtab_intercept", seconds=0.0004)
+
+    text = printed(fit_of(calls=[recap, tap]))
+
+    did = "left out 3, shortened 1, inserted 2 (1,040 tokens)"
+    assert f"plugins\nrecap (trimtab-recap 1.2), confined, 1,234 ms: {did}\n" in text
+    assert "tap, trusted, 0 ms: changed nothing\n" in text
+
+
+def test_a_call_of_which_nothing_was_used_says_why_and_what_was_restored() -> None:
+    late = PluginCall("late", "", "", "trimtab_intercept", seconds=5, rejected="PLUGIN_TIMEOUT")
+    thief = PluginCall(
+        "thief",
+        "",
+        "",
+        "trimtab_shift",
+        restored=tuple(f"m{at}" for at in range(7)),
+        rejected="PROTECTED_CONTEXT_REMOVED",
+    )
+
+    text = printed(fit_of(calls=[late, thief]))
+
+    assert "late, trusted, 5,000 ms: [PLUGIN_TIMEOUT] nothing used\n" in text
+    restored = "m0, m1, m2, m3, m4 and 2 more"
+    assert f"thief, trusted, 0 ms: [PROTECTED_CONTEXT_REMOVED] nothing used; restored {restored}\n" in text
+
+
+def test_calls_of_built_ins_are_told_on_demand() -> None:
+    assert "truncate, built-in" not in printed(fit_of(calls=[TRUNCATE]))
+    assert "plugins" not in printed(fit_of(calls=[TRUNCATE]))
+    assert "truncate, built-in, 2 ms: left out 3\n" in printed(fit_of(calls=[TRUNCATE]), show_all=True)
+
+
 def test_of_many_diagnostics_the_first_are_shown() -> None:
     notes = [Diagnostic("wire-rule", f"note {at}.") for at in range(100)]
 
@@ -204,6 +251,7 @@ def test_text_from_outside_steers_neither_terminal_nor_layout() -> None:
         excluded=[entry(0, 5, evil, name=evil, role=evil)],
         inserted=[entry(None, 5, "plugin", name=evil, plugin=evil)],
         diagnostics=[Diagnostic(evil, evil, (evil,), evil, evil, evil)],
+        calls=[PluginCall(evil, evil, evil, evil, restored=(evil,), rejected=evil, output=evil)],
     )
 
     text = printed(fit, [{"content": evil}], width=200)

@@ -13,8 +13,8 @@ _COMPLETE = "_TRIMTAB_COMPLETE"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `trimtab` with these arguments (the process's own by default) and give the exit code.
 
-    0 done, 1 a fault of Trimtab itself, 2 bad input or usage, 3 what must stay is over the budget, 130 stopped by
-    Ctrl-C, 141 nobody reads the output any more. Never raises.
+    0 done, 1 a fault of Trimtab itself, 2 bad input or usage, 3 what must stay is over the budget, 4 a plugin
+    breaks a rule of its contract, 130 stopped by Ctrl-C, 141 nobody reads the output any more. Never raises.
     """
     args = list(sys.argv[1:] if argv is None else argv)
     try:

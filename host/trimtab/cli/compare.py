@@ -53,19 +53,21 @@ def check_alone(out: str | None) -> None:
 
 
 def compare(
-    fit_with: Callable[..., Fit], registry: ContextStrategyRegistry | None, settings: Mapping[str, object]
+    fit_with: Callable[..., Fit],
+    registry: ContextStrategyRegistry | None,
+    settings: Mapping[str, object],
+    config: Config,
 ) -> Comparison:
     """Fit with every strategy that is ready in `registry`, the default one where it is None.
 
     `fit_with` is `trimtab.fit` with all but strategy, settings and config; each strategy gets those of the
     settings that its schema names. One that breaks the contract counts as failed: the host's own shift, which
-    would answer in its place, is not what is compared. Raises click.UsageError for a setting that no strategy
-    knows, and when none is ready.
+    would answer in its place, is not what is compared, whatever `config` says. Raises click.UsageError for a
+    setting that no strategy knows, and when none is ready.
     """
-    from trimtab.config import Config
     from trimtab.loading.registry import DEFAULT_REGISTRY
 
-    config = Config(on_violation="error")
+    config = config.model_copy(update={"on_violation": "error"})
     plugins, errors = _loaded(DEFAULT_REGISTRY if registry is None else registry, config)
     known = {name: _known_settings(plugin, settings) for name, plugin in plugins.items()}
     _check_known(settings, known)
@@ -109,7 +111,7 @@ def _loaded(
 ) -> tuple[dict[str, Plugin], dict[str, TrimtabError]]:
     plugins: dict[str, Plugin] = {}
     errors: dict[str, TrimtabError] = {}
-    for name in _ready(registry):
+    for name in _ready(registry, config):
         try:
             plugins[name] = registry.strategy(name, config)
         except PluginError as error:
@@ -119,14 +121,15 @@ def _loaded(
     return plugins, errors
 
 
-def _ready(registry: ContextStrategyRegistry) -> list[str]:
+def _ready(registry: ContextStrategyRegistry, config: Config) -> list[str]:
     """Give the names of what is registered, and of what is installed and may run."""
     from trimtab.loading import installed
     from trimtab.loading.discovery import by_name
     from trimtab.loading.registry import STRATEGIES
 
-    rows = by_name(installed(STRATEGIES))
-    return [name for name in registry.strategy_names() if name not in rows or rows[name].status == "ready"]
+    rows = by_name(installed(STRATEGIES, config=config))
+    ready = {name for name, row in rows.items() if row.status == "ready"}
+    return sorted(ready.union(registry.strategy_names()) - (rows.keys() - ready))
 
 
 def _known_settings(plugin: Plugin, settings: Mapping[str, object]) -> Mapping[str, object]:

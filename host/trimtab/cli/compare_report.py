@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from trimtab.cli.report import diagnostic_line, exactness, window_bar
+from trimtab.cli.report import call_lines, diagnostic_line, exactness, window_bar
 from trimtab.cli.screen import clean, number
 from trimtab.cli.tables import print_table
 from trimtab.cli.window import PROTECTED, segments
@@ -92,6 +92,7 @@ class _Report:
         for name, fit in fits.items():
             self._inserted(name, fit)
         self._kept_alone(fits)
+        self._calls(fits)
         self._failures(comparison)
         self._notes(fits)
 
@@ -197,6 +198,17 @@ class _Report:
             },
         )
         self._rest(len(entries) - len(shown), "row")
+
+    def _calls(self, fits: Mapping[str, Fit]) -> None:
+        lines = [
+            f"{_short(name)}: {line}"
+            for name, fit in fits.items()
+            for line in call_lines(fit.calls, show_all=self._show_all)
+        ]
+        if lines:
+            self._heading("plugins")
+        for line in lines:
+            self._line(line)
 
     def _failures(self, comparison: Comparison) -> None:
         for name, error in comparison.errors.items():

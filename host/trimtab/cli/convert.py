@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trimtab.cli.options import with_config
 from trimtab.cli.screen import clean, tolerate
 
 if TYPE_CHECKING:
     from trimtab.cli.reading import Conversation
+    from trimtab.config import Config
     from trimtab.conversion import Conversion
 
 
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
     "--out", metavar="FILE", help="Where to write the conversation; without it, or with -, it is stdout."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the notes, or the error, as JSON on stdout.")
-def convert_command(file: str, to: str, format_: str | None, out: str | None, as_json: bool) -> None:
+@with_config
+def convert_command(
+    file: str, to: str, format_: str | None, out: str | None, as_json: bool, config: Config
+) -> None:
     """Write the conversation in FILE (- is stdin) in another format, repaired where the format demands it.
 
     FILE holds JSON, a list of messages, a request body or a stored transcript, or JSONL, one message a line. The
@@ -40,7 +45,9 @@ def convert_command(file: str, to: str, format_: str | None, out: str | None, as
         raise click.UsageError("--json and --out - both want stdout; give --out a file")
     conversation = read_conversation(file)
     try:
-        conversion = convert(conversation.data, to=to, format=format_, model=conversation.model or "")
+        conversion = convert(
+            conversation.data, to=to, format=format_, model=conversation.model or "", config=config
+        )
         _deliver(conversion, conversation, out, as_json=as_json)
     except RecursionError as error:
         raise too_deep(file) from error

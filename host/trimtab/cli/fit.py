@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from trimtab.cli.options import selector, setting
+from trimtab.cli.options import selector, setting, with_config
 from trimtab.cli.screen import clean, console_for, is_terminal
 
 if TYPE_CHECKING:
     from trimtab.cli.reading import Conversation
+    from trimtab.config import Config
     from trimtab.loading.registry import ContextStrategyRegistry
     from trimtab.report import Fit
 
@@ -61,6 +62,7 @@ _HINT = "to save the fitted conversation, add --out FILE"
 @click.option("--json", "as_json", is_flag=True, help="Print the report, or the error, as JSON on stdout.")
 @click.option("--all", "show_all", is_flag=True, help="Show every row of long tables.")
 @click.option("--compare", "comparing", is_flag=True, help="Show what every strategy would do, side by side.")
+@with_config
 def fit_command(
     file: str,
     model: str | None,
@@ -77,6 +79,7 @@ def fit_command(
     as_json: bool,
     show_all: bool,
     comparing: bool,
+    config: Config,
 ) -> None:
     """Fit the conversation in FILE (- is stdin) into a model's token budget.
 
@@ -95,8 +98,9 @@ def fit_command(
     conversation = read_conversation(file)
     tools = None if tools_file is None else _read_tools(tools_file)
     try:
-        registry = _registry(conversation, to, format_)
-        with _progress() as on_progress:
+        registry = _registry(conversation, to, format_, config)
+        # What a plugin in this process prints must not end up in the report.
+        with redirect_stdout(sys.stderr), _progress() as on_progress:
             fit_with = partial(
                 fit,
                 conversation.data,
@@ -111,9 +115,9 @@ def fit_command(
                 on_progress=on_progress,
             )
             if comparing:
-                comparison = compare(fit_with, registry, dict(settings))
+                comparison = compare(fit_with, registry, dict(settings), config)
             else:
-                result = fit_with(strategy=strategy, settings=dict(settings))
+                result = fit_with(strategy=strategy, settings=dict(settings), config=config)
         if comparing:
             tell(comparison, partial(_rows_of, conversation=conversation), as_json=as_json, show_all=show_all)
         else:
@@ -136,7 +140,9 @@ def _model(named: str | None, conversation: Conversation) -> str:
     return model
 
 
-def _registry(conversation: Conversation, to: str | None, format_: str | None) -> ContextStrategyRegistry | None:
+def _registry(
+    conversation: Conversation, to: str | None, format_: str | None, config: Config
+) -> ContextStrategyRegistry | None:
     """Give the registry for a fit that ends in another format, None for one that does not."""
     if to is None:
         return None
@@ -144,7 +150,7 @@ def _registry(conversation: Conversation, to: str | None, format_: str | None) -
     from trimtab.loading.registry import ContextStrategyRegistry
 
     registry = ContextStrategyRegistry()
-    codec = translator(conversation.data, to=to, format=format_, model=conversation.model or "")
+    codec = translator(conversation.data, to=to, format=format_, model=conversation.model or "", config=config)
     registry.register_codec(codec.name, codec, replace=True)
     return registry
 

@@ -5,26 +5,34 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
+from trimtab.cli.options import config_option, read_config, with_config
 from trimtab.cli.screen import clean, console_for, number
+
+if TYPE_CHECKING:
+    from trimtab.config import Config
 
 
 @click.command("models", short_help="List the models whose limits are known.")
 @click.argument("filter_", metavar="[FILTER]", default="")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
-def models_command(filter_: str, as_json: bool) -> None:
+@config_option
+def models_command(filter_: str, as_json: bool, config_file: str | None) -> None:
     """List the models whose limits are known; FILTER is a part of a model's or provider's name.
 
-    A model that is not listed works as well: give `trimtab fit` its limit with --limit.
+    Models of the configuration go before the catalogue's. A model that is not listed works as well: give
+    `trimtab fit` its limit with --limit.
     """
     from trimtab.catalogue import Catalogue
 
+    config = read_config(config_file)
     wanted = filter_.casefold()
     models = [
         model
-        for model in Catalogue.load().models()
+        for model in Catalogue.load().with_overrides(config.models).models()
         if wanted in model.name.casefold() or wanted in model.provider.casefold()
     ]
     if as_json:
@@ -57,11 +65,12 @@ def models_command(filter_: str, as_json: bool) -> None:
 
 @click.command("strategies", short_help="List the strategies that are installed.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
-def strategies_command(as_json: bool) -> None:
+@with_config
+def strategies_command(as_json: bool, config: Config) -> None:
     """List the installed strategies: where each comes from, whether it is trusted, and why one cannot be used."""
     from trimtab.loading import installed
 
-    plugins = installed("trimtab.strategies")
+    plugins = installed("trimtab.strategies", config=config)
     if as_json:
         _print_json(plugin.to_dict() for plugin in plugins)
         return

@@ -1,13 +1,50 @@
-"""Values of options that are more than a word or a number."""
+"""Options that several commands share, and values of options that are more than a word or a number."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING
 
 import click
 
+if TYPE_CHECKING:
+    from trimtab.config import Config
+
 _INDEX = re.compile(r"@([0-9]{1,12})")
+
+
+config_option = click.option(
+    "--config", "config_file", metavar="FILE", help="Settings that go before the user's own."
+)
+"""The option --config, a command's argument `config_file`."""
+
+
+def config_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options --config and --no-plugins, its arguments `config_file` and `no_plugins`."""
+    no_plugins = click.option("--no-plugins", is_flag=True, help="Use nothing but what comes with Trimtab.")
+    return config_option(no_plugins(command))
+
+
+def with_config(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options --config and --no-plugins, and what they say as its argument `config`."""
+
+    @config_options
+    @wraps(command)
+    def configured(*, config_file: str | None, no_plugins: bool, **options: object) -> None:
+        command(config=read_config(config_file, no_plugins=no_plugins), **options)
+
+    return configured
+
+
+def read_config(file: str | None, *, no_plugins: bool = False) -> Config:
+    """Give the configuration of the system, the user and `file` together. Raises ConfigError."""
+    from trimtab.config_files import load_config
+
+    config = load_config(file)
+    return config.model_copy(update={"plugins": False}) if no_plugins else config
 
 
 def selector(text: str) -> int | str:

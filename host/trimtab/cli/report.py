@@ -1,4 +1,4 @@
-"""The report of a fit for people: the window, what left and why, what was changed."""
+"""The report of a fit for people: the window, what left and why, what was changed and by whom."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trimtab.cli.screen import clean, number
 from trimtab.cli.tables import print_table
 from trimtab.cli.window import Segment, cells, segments, window_of
 from trimtab.cli.words import first_words
-from trimtab.report import Diagnostic, Entry, Fit
+from trimtab.report import Diagnostic, Entry, Fit, PluginCall
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -29,7 +29,8 @@ _Cell: TypeAlias = Callable[[Entry], str]
 def print_report(console: Console, fit: Fit, messages: Sequence[object], *, show_all: bool = False) -> None:
     """Print the account of a fit. `messages` is the input, for the first words of what left.
 
-    Of long tables the first and last rows are printed; `show_all` prints them whole.
+    Of long tables the first and last rows are printed; `show_all` prints them whole, and the calls of built-in
+    plugins too.
     """
     _Report(console, messages, show_all=show_all).print(fit)
 
@@ -49,6 +50,7 @@ class _Report:
         self._left_out(fit.excluded)
         self._shortened(fit.truncated)
         self._inserted(fit.inserted)
+        self._calls(fit.calls)
         self._diagnostics(fit.diagnostics)
         self._line()
         self._line(totals(fit, plain=self._plain))
@@ -106,6 +108,13 @@ class _Report:
             return
         self._heading(f"inserted: {len(entries):,} {'text' if len(entries) == 1 else 'texts'}")
         self._table(entries, {"id": _id, "role": _role, "tokens": _tokens, "plugin": _plugin, "reason": _reason})
+
+    def _calls(self, calls: Sequence[PluginCall]) -> None:
+        lines = call_lines(calls, show_all=self._show_all)
+        if lines:
+            self._heading("plugins")
+        for line in lines:
+            self._line(line)
 
     def _table(self, entries: Sequence[Entry], columns: Mapping[str, _Cell]) -> None:
         shown, hidden = self._shown(entries)
@@ -243,14 +252,49 @@ def _plugin(entry: Entry) -> str:
     return clean(entry.plugin, limit=80)
 
 
+def call_lines(calls: Sequence[PluginCall], *, show_all: bool = False) -> list[str]:
+    """Give a clean line for each call of a plugin that is not built in; `show_all` gives all calls."""
+    return [_call_line(call) for call in calls if show_all or not call.built_in]
+
+
+def _call_line(call: PluginCall) -> str:
+    by = clean(call.plugin, limit=80)
+    if call.distribution and not call.built_in:
+        by += f" ({clean(f'{call.distribution} {call.version}', limit=120)})"
+    return f"{by}, {_trust(call)}, {number(round(call.seconds * 1000))} ms: {_made(call)}"
+
+
+def _trust(call: PluginCall) -> str:
+    if call.built_in:
+        return "built-in"
+    return "confined" if call.confined else "trusted"
+
+
+def _made(call: PluginCall) -> str:
+    """Say what a call made of the request, or what went wrong."""
+    if call.restored:
+        return f"[{clean(call.rejected)}] nothing used; restored {_named(call.restored)}"
+    if call.rejected:
+        return f"[{clean(call.rejected)}] nothing used"
+    made = {"left out": call.dropped, "shortened": call.shortened, "inserted": call.inserted}
+    told = [f"{what} {many:,}" for what, many in made.items() if many]
+    if call.inserted:
+        told[-1] += f" ({call.insert_tokens:,} tokens)"
+    return ", ".join(told) or "changed nothing"
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _MOST_IDS:,} more" if len(ids) > _MOST_IDS else ""
+    return ", ".join(clean(name, limit=60) for name in ids[:_MOST_IDS]) + more
+
+
 def diagnostic_line(diagnostic: Diagnostic) -> str:
     """Give a remark as one clean line: its code, its text, and ids that the text does not name."""
     line = f"[{clean(diagnostic.code)}] {clean(diagnostic.message)}"
     words = {word.strip(".,;:()'\"") for word in diagnostic.message.split()}
     unnamed = [name for name in diagnostic.ids if name not in words]
     if unnamed:
-        more = f" and {len(unnamed) - _MOST_IDS:,} more" if len(unnamed) > _MOST_IDS else ""
-        line += f" ({', '.join(clean(name, limit=60) for name in unnamed[:_MOST_IDS])}{more})"
+        line += f" ({_named(unnamed)})"
     if diagnostic.plugin and diagnostic.plugin not in line:
         by = " ".join(part for part in (diagnostic.plugin, diagnostic.distribution, diagnostic.version) if part)
         line += f" [{clean(by)}]"

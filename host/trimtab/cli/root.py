@@ -11,6 +11,9 @@ _COMMANDS = {
     "convert": "trimtab.cli.convert:convert_command",
     "models": "trimtab.cli.listings:models_command",
     "strategies": "trimtab.cli.listings:strategies_command",
+    "plugins": "trimtab.cli.plugins:plugins_command",
+    "conform": "trimtab.cli.conform:conform_command",
+    "new-plugin": "trimtab.cli.new_plugin:new_plugin_command",
 }
 
 
@@ -32,6 +35,7 @@ Exit codes:
   1    a fault of Trimtab itself (TRIMTAB_DEBUG=1 shows where)
   2    bad input or usage
   3    what must stay is over the budget
+  4    a plugin breaks a rule of its contract
   130  stopped by Ctrl-C
   141  nobody reads the output any more
 """

@@ -20,8 +20,12 @@ def clean(text: str, *, limit: int = 4000) -> str:
     pairs are left out.
     """
     line = " ".join(text[: limit * 4].split())
-    shown = "".join(sign for sign in line if unicodedata.category(sign) not in _NEVER_SHOWN)
+    shown = line if line.isascii() and line.isprintable() else _without_steering(line)
     return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def _without_steering(line: str) -> str:
+    return "".join(sign for sign in line if unicodedata.category(sign) not in _NEVER_SHOWN)
 
 
 def console_for(stream: TextIO) -> Console:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from trimtab_plugins.codecs.originals import Entry
-from trimtab_plugins.codecs.splicing import as_history
+from trimtab_plugins.codecs.splicing import joined
 from trimtab_sdk import Decoded, Message
 
 Read: TypeAlias = Callable[[Sequence[str]], Sequence[Entry]]
@@ -36,9 +36,7 @@ def splice_entries(
     fresh = read(_names(ids, size, start, known))
     for entry in fresh:
         known[entry.message.id] = entry
-    if fresh and not after:
-        before = as_history(before, known)
-    return (*before, *(entry.message for entry in fresh), *after), known
+    return joined(before, tuple(entry.message for entry in fresh), after, known), known
 
 
 def _names(ids: Sequence[str], size: int, start: int, taken: Mapping[str, Entry]) -> list[str]:

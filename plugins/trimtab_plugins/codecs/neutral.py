@@ -14,7 +14,21 @@ from trimtab_plugins.codecs.originals import Kept, encode_all, kept_by
 from trimtab_plugins.codecs.recognition import recognize_neutral
 from trimtab_plugins.codecs.splicing import refuse_taken_ids, splice_decoded
 from trimtab_plugins.codecs.splitting import any_foreign_structure, apart
-from trimtab_sdk import Adapted, Compaction, Decoded, Encoded, Framing, Message, Originals, Recognition, Repair
+from trimtab_sdk import (
+    Adapted,
+    ApprovalResponse,
+    Compaction,
+    Decoded,
+    Encoded,
+    Framing,
+    Message,
+    Originals,
+    Recognition,
+    Repair,
+    ToolResult,
+)
+
+_BARE = "a tool message must hold the result of a call; give it one, or take the message out"
 
 
 class Neutral:
@@ -48,13 +62,23 @@ class Neutral:
         return splice_decoded(self.decode, decoded, start, stop, items, ids)
 
     def adapt(self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]) -> Adapted:
-        """Give the messages as they are; what a provider compacted leaves, for nobody else can read it."""
+        """Give the messages as they are, but for two things of other formats that nobody can read here.
+
+        What a provider compacted leaves, and so does a tool message without a result or an approval.
+        """
         known = kept_by(self.name, originals).entries
-        held = [message.id for message in messages if message.id not in known and _has_compaction(message)]
-        if not held:
+        foreign = [message for message in messages if message.id not in known]
+        held = tuple(message.id for message in foreign if _has_compaction(message))
+        bare = [message.id for message in foreign if message.role == "tool" and not _answers(message)]
+        if not held and not bare:
             return Adapted(tuple(messages))
-        repair = Repair(tuple(held), COMPACTION)
-        return Adapted(tuple(_without_compactions(message) for message in messages), repairs=(repair,))
+        left_out = {name: "empty" for name in bare if name not in protected}
+        return Adapted(
+            tuple(_without_compactions(message) for message in messages if message.id not in left_out),
+            left_out=left_out,
+            repairs=(Repair(held, COMPACTION),) if held else (),
+            refused={name: _BARE for name in bare if name in protected},
+        )
 
     def encode(self, messages: Sequence[Message], originals: Originals | None = None) -> Encoded:
         """Write messages one to one; an untouched one is the object that was read.
@@ -69,6 +93,10 @@ class Neutral:
     def framing(self, profile: str, model: str = "") -> Framing:
         """Give the cost rules for a tokenizer profile and a model: those of Chat Completions."""
         return ChatFraming(profile, model)
+
+
+def _answers(message: Message) -> bool:
+    return any(isinstance(part, ToolResult | ApprovalResponse) for part in message.parts)
 
 
 def _has_compaction(message: Message) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from trimtab_plugins.codecs.originals import Entry, Kept
-from trimtab_sdk import Decoded, InvalidRequestError, Message, Repair
+from trimtab_sdk import Decoded, InvalidRequestError, Message, Repair, is_aside
 
 
 def splice_decoded(
@@ -38,11 +38,9 @@ def splice_decoded(
         entries[name] = Entry(moved, entry.wire)
         if message.id in more.originals.repairs:
             repairs[name] = _renamed(more.originals.repairs[message.id], name)
-    if not after:
-        before = as_history(before, entries)
     return replace(
         decoded,
-        messages=(*before, *fresh, *after),
+        messages=joined(before, tuple(fresh), after, entries),
         originals=replace(kept, entries=entries, repairs=repairs),
         uncounted=tuple(sorted({*decoded.uncounted, *more.uncounted})),
     )
@@ -75,14 +73,28 @@ def _renamed(repairs: Sequence[Repair], name: str) -> tuple[Repair, ...]:
     return tuple(replace(repair, ids=(name,)) for repair in repairs)
 
 
+def joined(
+    before: tuple[Message, ...], new: tuple[Message, ...], after: tuple[Message, ...], entries: dict[str, Entry]
+) -> tuple[Message, ...]:
+    """Give the three in a row: what was input is history once more than input stands behind it."""
+    if not all(map(_is_at_the_end, after)):
+        new = as_history(new, entries)
+    if not all(map(_is_at_the_end, (*new, *after))):
+        before = as_history(before, entries)
+    return (*before, *new, *after)
+
+
 def as_history(messages: tuple[Message, ...], entries: dict[str, Entry]) -> tuple[Message, ...]:
-    """Make what was the input history, as it is once something stands behind it; `entries` follow."""
-    end = len(messages)
-    while end and messages[end - 1].source == "input":
-        end -= 1
-    if end == len(messages):
-        return messages
-    turned = tuple(replace(message, source="history") for message in messages[end:])
-    for message in turned:
-        entries[message.id] = Entry(message, entries[message.id].wire)
-    return (*messages[:end], *turned)
+    """Make the input that messages end in history; `entries` follow."""
+    out = list(messages)
+    for at in range(len(out) - 1, -1, -1):
+        if not _is_at_the_end(out[at]):
+            break
+        if out[at].source == "input":
+            out[at] = replace(out[at], source="history")
+            entries[out[at].id] = Entry(out[at], entries[out[at].id].wire)
+    return tuple(out)
+
+
+def _is_at_the_end(message: Message) -> bool:
+    return message.source == "input" or is_aside(message)

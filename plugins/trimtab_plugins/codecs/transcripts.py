@@ -49,9 +49,10 @@ class TranscriptReader:
         return replace(decoded, messages=(*before, *fresh, *after))
 
     def adapt(self, messages: Sequence[Message], originals: Originals, *, protected: Collection[str]) -> Adapted:
-        """Give the messages as they are, and name what the file holds beside them."""
+        """Make the repairs of the neutral format, and name what the file holds beside the messages."""
         notes = originals.notes if isinstance(originals, Transcript) else ()
-        return Adapted(tuple(messages), repairs=tuple(Repair((), note) for note in notes))
+        adapted = Neutral().adapt(messages, None, protected=protected)
+        return replace(adapted, repairs=(*adapted.repairs, *(Repair((), note) for note in notes)))
 
     def encode(self, messages: Sequence[Message], originals: Originals | None = None) -> Encoded:
         """Write neutral messages: a transcript is never written back."""

@@ -72,8 +72,7 @@ def test_every_promise_holds(form: str, strategy: str, chat: Chat, share: float)
     assert_groups_and_protection(data, form, result)
     again = attempt(data, form, strategy, limit)
     assert again is not None
-    assert again.to_dict() == result.to_dict()
-    assert again.messages == result.messages
+    assert again == result
 
 
 def assert_groups_and_protection(data: Any, form: str, result: trimtab.Fit) -> None:

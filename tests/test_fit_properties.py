@@ -61,8 +61,7 @@ def test_every_fit_keeps_every_promise(case: tuple[Chat, int, dict[str, Any]]) -
     assert result.inserted == ()
     again = attempt(chat, limit, **options)
     assert again is not None
-    assert again.to_dict() == result.to_dict()
-    assert again.messages == result.messages
+    assert again == result
 
 
 @properties

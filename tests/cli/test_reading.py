@@ -196,6 +196,12 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         read_conversation(str(tmp_path / "nowhere"))
 
 
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_what_never_ends_and_is_no_text_is_refused_at_once(device: str) -> None:
+    with pytest.raises(UnreadableInputError, match=r"it is no text: byte [0-9]+ is 0"):
+        read_conversation(device)
+
+
 def test_a_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInputError, match="is a directory"):
         read_conversation(str(tmp_path))

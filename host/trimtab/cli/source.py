@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 from trimtab_sdk.errors import InvalidRequestError
 
@@ -164,15 +165,23 @@ def _label(file: str) -> str:
 def _bytes_of(file: str) -> bytes:
     try:
         if file == "-":
-            return sys.stdin.buffer.read()
+            return _text_of(sys.stdin.buffer, "stdin")
         with open(file, "rb") as stream:
-            return stream.read()
+            return _text_of(stream, file)
     except IsADirectoryError as error:
         raise UnreadableInputError(file, "it is a directory; name a file in it") from error
     except FileNotFoundError as error:
         raise UnreadableInputError(file, "there is no such file") from error
     except (OSError, ValueError, AttributeError) as error:
         raise UnreadableInputError(_label(file), f"it cannot be read: {_reason(error)}") from error
+
+
+def _text_of(stream: BinaryIO, label: str) -> bytes:
+    """Read to the end what begins as text; of anything else nothing, since a device never ends."""
+    start = stream.peek() if isinstance(stream, io.BufferedReader) else b""
+    if b"\0" in start and not start.startswith(_UTF16_BOMS):
+        raise UnreadableInputError(label, f"it is no text: byte {start.index(0)} is 0; give JSON or JSONL")
+    return stream.read()
 
 
 def _reason(error: Exception) -> str:

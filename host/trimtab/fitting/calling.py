@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 from trimtab.fitting.cleaning import class_name, clean_note
 from trimtab.fitting.context import Context
 from trimtab.fitting.counting import Counter
-from trimtab.fitting.disarming import disarmed
+from trimtab.fitting.placing import insert_text
 from trimtab.loading.plugins import SHIFT
 from trimtab_sdk.errors import (
     Origin,
@@ -26,7 +26,6 @@ from trimtab_sdk.errors import (
     PluginTimeoutError,
     ServiceUnavailableError,
 )
-from trimtab_sdk.labels import labelled
 from trimtab_sdk.messages import EMPTY_META, Message, Notice, Part, Text, ToolResult, Unknown, plain_text
 from trimtab_sdk.protection import current_input
 from trimtab_sdk.request import Request
@@ -274,7 +273,7 @@ def make_request(
     base = Message("cost", "system")
 
     def cost_of_insert(text: str) -> int:
-        framed = replace(base, parts=(Text(labelled(disarmed(text), plugin=plugin, summary=summary)),))
+        framed = replace(base, parts=(insert_text(text, plugin=plugin, summary=summary),))
         return counter.message(framed).tokens
 
     give = _with_pins if leaves else copy_messages

@@ -18,6 +18,11 @@ from trimtab_sdk.protection import current_input
 _HEAD = frozenset({"system", "developer", "character", "persona", "required"})
 
 
+def insert_text(text: str, *, plugin: str, summary: bool) -> Text:
+    """Give a plugin's text as the model reads it: between labels, with nothing inside that looks like one."""
+    return Text(labelled(disarmed(text), plugin=plugin, summary=summary))
+
+
 def insert_message(text: str, *, plugin: str, summary: bool, taken: Collection[str]) -> Message:
     """Make the message of an insert: role system, an id of its own, the text labelled."""
     number = 1
@@ -26,7 +31,7 @@ def insert_message(text: str, *, plugin: str, summary: bool, taken: Collection[s
     return Message(
         id=f"{plugin}:{number}",
         role="system",
-        parts=(Text(labelled(disarmed(text), plugin=plugin, summary=summary)),),
+        parts=(insert_text(text, plugin=plugin, summary=summary),),
         source="summary" if summary else "plugin",
     )
 

@@ -84,9 +84,9 @@ class Codec(Protocol):
     def system_anywhere(self) -> bool:
         """Whether a message of role system may stand between others.
 
-        Where it may not, `encode` writes a system message of source `summary`, `plugin`, `memory` or `lorebook`
-        as a text block of its own at the front of the next user message (the last one when none follows), and
-        all other system text at the head.
+        Where it may not, `encode` writes a system message of source `summary`, `plugin` or `memory`, and an
+        ephemeral one of source `lorebook`, as a text block of its own at the front of the next user message (the
+        last one when none follows), and all other system text at the head.
         """
         ...
 

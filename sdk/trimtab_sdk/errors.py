@@ -21,6 +21,18 @@
         PluginCrashedError              PLUGIN_CRASHED
         PluginBusyError                 PLUGIN_BUSY             no room to call it now
         PluginSuspendedError            PLUGIN_SUSPENDED        it failed too often in this chat
+      ProviderError                     PROVIDER_…              the code of its fault; `retryable` says whether to
+      StoreUnavailableError             STORE_UNAVAILABLE       the database is gone, locked or full
+      NotFoundError                     CHAT_NOT_FOUND, MESSAGE_NOT_FOUND, TURN_NOT_FOUND
+      TurnError                         a turn cannot go on
+        TurnInProgressError             TURN_IN_PROGRESS        wait for it, or cancel it
+        TurnStateError                  TURN_STATE              it is not in the state that this needs
+        TurnLostError                   TURN_LOST               another process has taken it over
+        TurnInterruptedError            TURN_INTERRUPTED        its process ended in the middle
+        TurnStepsExceededError          TURN_STEPS_EXCEEDED     the model went on calling tools
+        CursorLostError                 TOOL_RESULT_CURSOR_LOSS, CURSOR_LOST_AGAIN
+      ChatChangedError                  CHAT_CHANGED            somebody else changed it meanwhile
+      ToolFailedError                   TOOL_FAILED             a tool raised, was late or answered nonsense
 
 The data are attributes; the text says what to do next. `details` holds the same data, ready for JSON.
 """
@@ -29,13 +41,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from trimtab_sdk.provider import Fault
 
 
 class TrimtabError(Exception):
     """The root of all errors. `code` is stable; `str(error)` is for people."""
 
-    code: ClassVar[str] = "TRIMTAB_ERROR"
+    code: str = "TRIMTAB_ERROR"
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -322,3 +337,156 @@ class PluginSuspendedError(PluginError):
     """The plugin failed three times in this chat, so it is not called there any more."""
 
     code = "PLUGIN_SUSPENDED"
+
+
+class ProviderError(TrimtabError):
+    """A call to a provider failed. `code` is that of its `fault`, and the text says what to do next.
+
+    - `provider`, `model`: who was asked. `status`: the HTTP status, 0 when there was no answer.
+    - `retry_after`: seconds after which the server would like to be asked again, None when it does not say.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        fault: Fault,
+        provider: str,
+        model: str = "",
+        status: int = 0,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = fault.code
+        self.fault = fault
+        self.provider = provider
+        self.model = model
+        self.status = status
+        self.retry_after = retry_after
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed a little later."""
+        return self.fault.retryable
+
+    def _details(self) -> dict[str, object]:
+        said = {
+            "provider": self.provider,
+            "model": self.model,
+            "status": self.status,
+            "upstreamCode": self.fault.upstream_code,
+            "param": self.fault.param,
+            "retryAfter": self.retry_after,
+            "allowed": self.fault.allowed,
+            "needed": self.fault.needed,
+        }
+        return {key: value for key, value in said.items() if value not in ("", 0, None)} | {
+            "retryable": self.retryable
+        }
+
+
+class StoreUnavailableError(TrimtabError):
+    """The store cannot be read or written now: gone, locked, full or not writable. Nothing was half written."""
+
+    code = "STORE_UNAVAILABLE"
+
+
+Sought: TypeAlias = Literal["chat", "message", "turn"]
+
+
+class NotFoundError(TrimtabError):
+    """There is no such chat, message or turn (`kind`) with this `id`, or it belongs to another owner."""
+
+    def __init__(self, kind: Sought, id: str) -> None:
+        super().__init__(f"there is no {kind} {id!r} of this owner")
+        self.code = f"{kind.upper()}_NOT_FOUND"
+        self.kind = kind
+        self.id = id
+
+    def _details(self) -> dict[str, object]:
+        return {"kind": self.kind, "id": self.id}
+
+
+class TurnError(TrimtabError):
+    """A turn cannot be started, cannot go on or did not end well. `turn_id` is empty when it is not known."""
+
+    code = "TURN_FAILED"
+
+    def __init__(self, message: str, *, chat_id: str = "", turn_id: str = "") -> None:
+        super().__init__(message)
+        self.chat_id = chat_id
+        self.turn_id = turn_id
+
+    def _details(self) -> dict[str, object]:
+        return {"chatId": self.chat_id, "turnId": self.turn_id}
+
+
+class TurnInProgressError(TurnError):
+    """The chat has a turn that still runs or waits for tool results. There is at most one."""
+
+    code = "TURN_IN_PROGRESS"
+
+
+class TurnStateError(TurnError):
+    """The turn is not in the state that this needs: not paused, not failed, not the last one."""
+
+    code = "TURN_STATE"
+
+
+class TurnLostError(TurnError):
+    """The turn's lease was lost and somebody else has ended it. What it would have written is not written."""
+
+    code = "TURN_LOST"
+
+
+class TurnInterruptedError(TurnError):
+    """The process that ran the turn ended in the middle of it. Its input and its finished steps are stored."""
+
+    code = "TURN_INTERRUPTED"
+
+
+class TurnStepsExceededError(TurnError):
+    """The model called tools in more steps than the chat allows."""
+
+    code = "TURN_STEPS_EXCEEDED"
+
+
+class CursorLostError(TurnError):
+    """The provider lost the conversation where it cannot be sent again in this turn.
+
+    `code` is `TOOL_RESULT_CURSOR_LOSS` or `CURSOR_LOST_AGAIN`.
+    """
+
+    code = "TOOL_RESULT_CURSOR_LOSS"
+
+    def __init__(self, message: str, *, code: str, chat_id: str = "", turn_id: str = "") -> None:
+        super().__init__(message, chat_id=chat_id, turn_id=turn_id)
+        self.code = code
+
+
+class ChatChangedError(TrimtabError):
+    """The chat is at another revision than was expected: read it again. `revision` is the one it is at."""
+
+    code = "CHAT_CHANGED"
+
+    def __init__(self, chat_id: str, *, revision: int) -> None:
+        super().__init__(f"the chat {chat_id!r} was changed meanwhile; read it again (it is at {revision} now)")
+        self.chat_id = chat_id
+        self.revision = revision
+
+    def _details(self) -> dict[str, object]:
+        return {"chatId": self.chat_id, "revision": self.revision}
+
+
+class ToolFailedError(TrimtabError):
+    """A tool raised, was late, or answered with what cannot be sent. The model is told, and the turn goes on."""
+
+    code = "TOOL_FAILED"
+
+    def __init__(self, message: str, *, tool: str, call_id: str = "") -> None:
+        super().__init__(message)
+        self.tool = tool
+        self.call_id = call_id
+
+    def _details(self) -> dict[str, object]:
+        return {"tool": self.tool, "callId": self.call_id}

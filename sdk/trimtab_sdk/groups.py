@@ -98,7 +98,7 @@ def link_groups(messages: Sequence[Message], costs: Sequence[int] | None = None)
     a message of its own joins the assistant message right behind it, and the calls that follow that directly:
     a wire that gives each item a message of its own splits one answer into such a run.
     """
-    if not any(_may_link(message) for message in messages):
+    if not any(_may_link(message) for message in messages if not _is_one_text(message)):
         tokens = repeat(0) if costs is None else costs
         return tuple(
             [
@@ -127,6 +127,11 @@ def _counted(group: Group, costs: Sequence[int]) -> Group:
     positions = group.positions
     tokens = costs[positions[0]] if len(positions) == 1 else sum([costs[at] for at in positions])
     return Group(group.ids, positions, tokens, group.orphan, group.open_calls)
+
+
+def _is_one_text(message: Message) -> bool:
+    parts = message.parts
+    return len(parts) == 1 and type(parts[0]) is Text and message.role != "tool"
 
 
 def _may_link(message: Message) -> bool:

@@ -9,10 +9,55 @@ import random
 import socket
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
+from conformance.broken_providers import (
+    STREAMS,
+    AnswersTwice,
+    AsksForModels,
+    AsksTheServer,
+    CarriesOnSomehow,
+    ChangesItsName,
+    ChangesTheCall,
+    CountsNothing,
+    CountsWithoutTheCursor,
+    CutsSealsOfOldAnswers,
+    ForgetsTheCursor,
+    ForgetsTheLimit,
+    ForgetsTheSystemText,
+    GivesACursorAnyway,
+    HasAUserInItsAddress,
+    KeepsForNoTime,
+    KeepsInALoop,
+    KeepsUnasked,
+    KeepsWhatItCannotReadAgain,
+    KnowsOneShapeOfErrors,
+    LeavesTheAddress,
+    NamesAFaultOfItsOwn,
+    NamesAKeyByItsValue,
+    NumbersItsRequests,
+    QuotesTheServer,
+    ReadsEventsUnchecked,
+    ReadsWithOneReader,
+    RecallsTextAlone,
+    RemarksOnNothing,
+    SaysMoreThanItAnswers,
+    SaysNothingByItself,
+    SendsTheLastMessage,
+    SetsTheKey,
+    SortsTools,
+    SpeaksUnheardOf,
+    TakesAnySetting,
+    TakesHalfForWhole,
+    Talker,
+    TellsNoCalls,
+    WaitsForever,
+    WithoutACodec,
+    WithoutASchema,
+    WritesNoCallsAsAList,
+)
 from trimtab.conformance import CodecContract, EmbedderContract, ProviderContract, TokenizerContract
 from trimtab.conformance.driver_base import DriverContract
 from trimtab.fitting.approximate import ApproximateV1
@@ -445,41 +490,6 @@ class WithoutVersion(Tokens):
     version = ""
 
 
-class Talker:
-    """A provider."""
-
-    name = "talker"
-    codec = "chat-completions"
-    mode: str = "stateless-loop"
-
-
-class CarriesOnSomehow(Talker):
-    mode = "by-magic"
-
-
-class SpeaksUnheardOf(Talker):
-    codec = "unheard-of"
-
-
-class ChangesItsName(Talker):
-    def __init__(self) -> None:
-        self.name = f"talker-{random.randrange(10**9)}"
-
-
-class AsksTheServer(Talker):
-    @property
-    def mode(self) -> Literal["responses"]:  # type: ignore[override]
-        try:
-            socket.getaddrinfo("localhost", 9)
-        except RuntimeError:
-            return "responses"
-        return "responses"
-
-
-class WithoutACodec(Talker):
-    codec = ""
-
-
 class Vectors:
     """An embedder that counts letters."""
 
@@ -569,6 +579,7 @@ class Broken:
 
 
 CHAT: Mapping[str, object] = {"samples": SAMPLES}
+TALK: Mapping[str, object] = {"streams": STREAMS}
 BROKEN = (
     Broken(WithoutFlags, "test_has_all_its_parts", "`system_anywhere` is None; it must be True or False"),
     Broken(TakesNothing, "test_recognizes_its_own_format", "recognize says NO", CHAT),
@@ -623,11 +634,47 @@ BROKEN = (
     Broken(Downloads, "test_uses_no_network", "the network was used in count"),
     Broken(JoinsDearly, "test_joined_texts_cost_no_more_than_apart", "together", {"joins_cheaply": True}),
     Broken(KnowsNoSurrogates, "test_lone_surrogates_are_counted", "UnicodeEncode", {"counts_surrogates": True}),
-    Broken(WithoutACodec, "test_has_all_its_parts", "`codec` is ''; it must be a name"),
-    Broken(CarriesOnSomehow, "test_carries_on_in_a_known_way", "mode is 'by-magic'"),
-    Broken(SpeaksUnheardOf, "test_speaks_a_codec_that_exists", "there is no codec 'unheard-of'"),
-    Broken(ChangesItsName, "test_says_the_same_each_time", "first and 'talker-"),
-    Broken(AsksTheServer, "test_uses_no_network", "the network was used in mode"),
+    Broken(WithoutACodec, "test_has_all_its_parts", "`codec` is ''; it must be a name", TALK),
+    Broken(WithoutASchema, "test_has_all_its_parts", "`options_schema` is 'none'", TALK),
+    Broken(CarriesOnSomehow, "test_carries_on_in_a_known_way", "mode is 'by-magic'", TALK),
+    Broken(KeepsInALoop, "test_carries_on_in_a_known_way", "retention is 3600.0", TALK),
+    Broken(KeepsForNoTime, "test_has_all_its_parts", "`retention` is -1; it must be a number of seconds", TALK),
+    Broken(ForgetsTheCursor, "test_a_cursor_is_carried_on", "'kept_4711-cursor' is not in the request", TALK),
+    Broken(ForgetsTheSystemText, "test_a_cursor_is_carried_on", "is not in the request with a cursor", TALK),
+    Broken(KeepsUnasked, "test_keeping_is_said_in_the_request", "the same whether keep is True or False", TALK),
+    Broken(GivesACursorAnyway, "test_nothing_is_kept_unasked", "keep is False, and the cursor is", TALK),
+    Broken(CountsNothing, "test_counts_as_it_asks", "read_count takes None for a count", TALK),
+    Broken(CountsWithoutTheCursor, "test_counts_as_it_asks", "is not in the request with a cursor", TALK),
+    Broken(RemarksOnNothing, "test_reads_its_streams", "not a tuple of printable sentences", TALK),
+    Broken(WaitsForever, "test_any_error_has_a_fault", "retry_after is inf", TALK),
+    Broken(SpeaksUnheardOf, "test_speaks_a_codec_that_exists", "there is no codec 'unheard-of'", TALK),
+    Broken(ChangesItsName, "test_says_the_same_each_time", "first and 'talker-", TALK),
+    Broken(AsksTheServer, "test_uses_no_network", "the network was used in mode", TALK),
+    Broken(AsksForModels, "test_uses_no_network", "the network was used in request", TALK),
+    Broken(HasAUserInItsAddress, "test_says_where_it_is_asked", "leave out user", TALK),
+    Broken(NamesAKeyByItsValue, "test_says_where_it_is_asked", "no name of a variable", TALK),
+    Broken(TakesAnySetting, "test_its_schemas_are_closed", "settings_schema allows 'no_such_setting'", TALK),
+    Broken(SortsTools, "test_writes_tools_in_order", "the tool look_up is not at its place", TALK),
+    Broken(LeavesTheAddress, "test_a_request_can_be_sent", "is not relative to an endpoint's base URL", TALK),
+    Broken(SetsTheKey, "test_a_request_can_be_sent", "the header Authorization is the host's", TALK),
+    Broken(NumbersItsRequests, "test_a_request_is_the_same_each_time", "a second request for the same call", TALK),
+    Broken(ChangesTheCall, "test_a_request_is_the_same_each_time", "the call was changed", TALK),
+    Broken(ForgetsTheLimit, "test_a_request_holds_what_was_fitted", "the output limit of 4321 tokens", TALK),
+    Broken(SendsTheLastMessage, "test_a_request_holds_what_was_fitted", "is not in the request", TALK),
+    Broken(TellsNoCalls, "test_reads_its_streams", "the calls told are []", TALK),
+    Broken(AnswersTwice, "test_reads_its_streams", "there are 2 answers", TALK),
+    Broken(WritesNoCallsAsAList, "test_an_answer_can_be_sent_again", "otherwise than they are", TALK),
+    Broken(RecallsTextAlone, "test_recall_keeps_what_was_answered", "the calls are []", TALK),
+    Broken(CutsSealsOfOldAnswers, "test_recall_keeps_what_was_answered", "the seals are []", TALK),
+    Broken(ReadsWithOneReader, "test_readers_share_nothing", "two readers in turn", TALK),
+    Broken(TakesHalfForWhole, "test_a_cut_stream_is_no_answer", "it passes for a whole answer", TALK),
+    Broken(ReadsEventsUnchecked, "test_garbage_is_a_fault", "it raised KeyError", TALK),
+    Broken(KeepsWhatItCannotReadAgain, "test_garbage_is_a_fault", "the codec cannot read what came of it", TALK),
+    Broken(KnowsOneShapeOfErrors, "test_any_error_has_a_fault", "it raised ", TALK),
+    Broken(NamesAFaultOfItsOwn, "test_any_error_has_a_fault", "cursor is None with the code", TALK),
+    Broken(QuotesTheServer, "test_a_fault_holds_no_sentence", "the message of 'hunter2-4711' is in", TALK),
+    Broken(SaysNothingByItself, "test_answers_by_itself", "its last event is no Answer", TALK),
+    Broken(SaysMoreThanItAnswers, "test_answers_by_itself", "the items say 'hello', not 'hello there'", TALK),
     Broken(GivesTuples, "test_gives_a_vector_for_each_text", "embed gave a tuple, not a list"),
     Broken(GivesShortVectors, "test_gives_a_vector_for_each_text", "numbers, not 26"),
     Broken(FailsWithoutTexts, "test_no_texts_give_no_vectors", "embed raised IndexError"),

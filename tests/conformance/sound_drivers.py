@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
 
-from conformance.broken_drivers import SEALED, Talker, Vectors
+from conformance.broken_drivers import SEALED, Vectors
+from conformance.broken_providers import STREAMS, Keeper, Talker
+from conformance.sound_streams import INTERACTIONS_STREAMS, RESPONSES_STREAMS
 from trimtab.conformance import CodecContract, EmbedderContract, ProviderContract, TokenizerContract
+from trimtab.conformance.own_claims import OWN_CLAIMS
 from trimtab.fitting.approximate import ApproximateV1
 from trimtab_plugins.codecs.anthropic_messages import AnthropicMessages
 from trimtab_plugins.codecs.chat_completions import ChatCompletions
@@ -22,6 +26,13 @@ from trimtab_plugins.codecs.gemini_interactions import GeminiInteractions
 from trimtab_plugins.codecs.neutral import Neutral
 from trimtab_plugins.codecs.openai_responses import OpenAIResponses
 from trimtab_plugins.codecs.sharegpt import ShareGPT
+from trimtab_plugins.providers.anthropic import Anthropic
+from trimtab_plugins.providers.chatgpt import ChatGPT
+from trimtab_plugins.providers.deepseek import DeepSeek as DeepSeekProvider
+from trimtab_plugins.providers.dry_run import DryRun
+from trimtab_plugins.providers.gemini import Gemini
+from trimtab_plugins.providers.openai import OpenAI
+from trimtab_plugins.providers.openai_compatible import OpenAICompatible
 from trimtab_plugins.tokenizers.deepseek import DeepSeek
 from trimtab_plugins.tokenizers.openai import Cl100kBase, O200kBase
 
@@ -191,14 +202,97 @@ class TestApproximate(TokenizerContract):
         return ApproximateV1
 
 
-class TestProvider(ProviderContract):
+class TestOpenAICompatible(ProviderContract):
+    streams = STREAMS
+    settings: Mapping[str, object] = {"merge_roles": True, "send_reasoning": "running"}
+    options: Mapping[str, object] = {"temperature": 0.5, "tool_choice": "auto"}
+
     @pytest.fixture
     def subject(self) -> object:
-        return Talker()
+        return OpenAICompatible
+
+
+class TestOpenAI(ProviderContract):
+    streams = RESPONSES_STREAMS
+    settings: Mapping[str, object] = {"organization": "org-1", "reasoning_summary": "auto"}
+    options: Mapping[str, object] = {"reasoning_effort": "low", "tool_choice": "look_up"}
+
+    @pytest.fixture
+    def subject(self) -> object:
+        return OpenAI
+
+
+class TestGemini(ProviderContract):
+    streams = INTERACTIONS_STREAMS
+
+    @pytest.fixture
+    def subject(self) -> object:
+        return Gemini
+
+
+def claimed(provider: str, claim: str) -> Any:
+    """What is claimed for a built-in provider."""
+    return OWN_CLAIMS["provider", provider][claim]
+
+
+class TestAnthropic(ProviderContract):
+    streams = claimed("anthropic", "streams")
+    settings: Mapping[str, object] = {"cache_ttl": "1h", "beta": ["something-2026-01-01"]}
+    options: Mapping[str, object] = {"thinking": "adaptive", "effort": "low", "tool_choice": "auto"}
+
+    @pytest.fixture
+    def subject(self) -> object:
+        return Anthropic
+
+
+class TestDeepSeekProvider(ProviderContract):
+    streams = claimed("deepseek", "streams")
+    settings: Mapping[str, object] = {"reasoning_effort": "max", "user_id": "shop"}
+    options: Mapping[str, object] = {"thinking": "enabled", "tool_choice": "auto"}
+
+    @pytest.fixture
+    def subject(self) -> object:
+        return DeepSeekProvider
+
+
+class TestChatGPT(ProviderContract):
+    streams = claimed("chatgpt", "streams")
+    settings: Mapping[str, object] = claimed("chatgpt", "settings")
+    options: Mapping[str, object] = {"reasoning_effort": "low", "tool_choice": "look_up"}
+    no_output_limit = True
+
+    @pytest.fixture
+    def subject(self) -> object:
+        return ChatGPT
+
+
+class TestKeeper(ProviderContract):
+    streams = STREAMS
+
+    @pytest.fixture
+    def subject(self) -> object:
+        return Keeper
+
+
+class TestDryRun(ProviderContract):
+    @pytest.fixture
+    def subject(self) -> object:
+        return DryRun
+
+
+class TestDryRunWithTools(ProviderContract):
+    settings: Mapping[str, object] = {"tool_calls": [{"name": "look_up", "arguments": {"shelf": 9}}]}
+    streams = STREAMS
+
+    @pytest.fixture
+    def subject(self) -> object:
+        return DryRun()
 
 
 class TestProviderWithACodecOfItsOwn(ProviderContract):
     own_codecs = ("telegrams",)
+    own_codec = ChatCompletions
+    streams = STREAMS
 
     @pytest.fixture
     def subject(self) -> object:

@@ -44,9 +44,36 @@ def trimtab_intercept(request, services):
     return Edit(insert=[Insert(text, BEFORE_INPUT)])
 """
 PROVIDER = """
+from trimtab_sdk import Answer, Credential, Fault, ProviderRequest, TextDelta
+
 name = "harbour"
 codec = "chat-completions"
 mode = "stateless-loop"
+base_url = key_variable = ""
+credential = Credential()
+retention = None
+offline = True
+settings_schema = options_schema = None
+
+def write_tools(tools, settings):
+    return [{"name": one.name, "about": one.description, "takes": dict(one.parameters)} for one in tools]
+
+def recall(items, *, model, running, settings):
+    return list(items)
+
+def request(call):
+    body = {"model": call.model, "messages": call.prompt.messages, "tools": list(call.tools)}
+    return ProviderRequest("harbour", {**body, "limit": call.max_output_tokens})
+
+def reader(call):
+    raise NotImplementedError
+
+def classify(status, body):
+    return Fault(code="PROVIDER_FAILED")
+
+def respond(call):
+    yield TextDelta("Moored.")
+    yield Answer(items=({"role": "assistant", "content": "Moored."},), finish="stop")
 """
 KEYS = {
     "name",

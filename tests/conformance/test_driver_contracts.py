@@ -13,7 +13,7 @@ from conformance.kit_runs import Run, run_source
 from trimtab.conformance.base import NOT_CLAIMED
 from trimtab.conformance.driver_base import DriverContract
 from trimtab.loading.discovery import built_in
-from trimtab.loading.registry import CODECS, TOKENIZERS
+from trimtab.loading.registry import CODECS, PROVIDERS, TOKENIZERS
 
 SOUND_SOURCE = "from conformance.sound_drivers import *\n"
 BROKEN_SOURCE = "from conformance.broken_drivers import broken_contracts\nglobals().update(broken_contracts())\n"
@@ -46,8 +46,12 @@ def test_a_sound_driver_breaks_no_rule(name: str) -> None:
     assert [words for words in unjudged if name not in NO_SEALS or "opaque" not in words] == []
 
 
-def test_every_codec_and_tokenizer_that_ships_is_tried() -> None:
-    shipped = {row.candidate.value.rpartition(":")[2] for group in (CODECS, TOKENIZERS) for row in built_in(group)}
+def test_every_driver_that_ships_is_tried() -> None:
+    shipped = {
+        row.candidate.value.rpartition(":")[2]
+        for group in (CODECS, PROVIDERS, TOKENIZERS)
+        for row in built_in(group)
+    }
 
     assert {f"Test{name}" for name in shipped} <= set(SOUND)
 

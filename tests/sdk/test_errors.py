@@ -52,5 +52,8 @@ def test_every_error_and_code_is_in_the_tree_of_the_module() -> None:
     kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, TrimtabError)]
     public = [one for one in kinds if not one.__name__.startswith("_")]
     assert [one.__name__ for one in public if one.__name__ not in tree] == []
-    abstract = {"TrimtabError", "PluginError"}
+    abstract = {"TrimtabError", "PluginError", "TurnError", "ProviderError", "NotFoundError", "CursorLostError"}
     assert [one.code for one in public if one.__name__ not in abstract and one.code not in tree] == []
+    for kind in ("chat", "message", "turn"):
+        assert errors.NotFoundError(kind, "x").code in tree
+    assert "TOOL_RESULT_CURSOR_LOSS, CURSOR_LOST_AGAIN" in tree

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import ClassVar, NamedTuple, NoReturn, ParamSpec, TypeAlias, TypeVar
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from trimtab.conformance.base import Contract
 from trimtab.loading.discovery import is_name
+from trimtab_sdk.provider import Credential
 
 Example = TypeVar("Example")
 Given = ParamSpec("Given")
@@ -24,10 +26,21 @@ _TOO_QUICK = 0.05
 _PARTS: dict[str, tuple[Callable[[object], bool], str]] = {
     "name": (lambda value: type(value) is str and is_name(value), "a name of a-z, 0-9, dot, dash and underscore"),
     "text": (lambda value: type(value) is str and value.strip() != "" and value.isprintable(), "a line of text"),
+    "line": (
+        lambda value: type(value) is str and (not value or value.isprintable()),
+        "a line of text, or an empty one",
+    ),
+    "schema": (lambda value: value is None or isinstance(value, Mapping), "a JSON schema as a dict, or None"),
+    "credential": (lambda value: isinstance(value, Credential), "a trimtab_sdk.Credential"),
     "flag": (lambda value: type(value) is bool, "True or False"),
+    "time": (lambda value: value is None or _is_time(value), "a number of seconds above 0, or None"),
     "size": (lambda value: type(value) is int and value > 0, "a whole number above 0"),
     "method": (callable, "a method"),
 }
+
+
+def _is_time(value: object) -> bool:
+    return (type(value) is int or type(value) is float) and 0 < value < math.inf
 
 
 class Outcome(NamedTuple):

@@ -12,7 +12,7 @@ import pytest
 from trimtab.conformance.base import RecordProperty
 from trimtab.conformance.corpus import chat_named, prose, texts_in
 from trimtab.conformance.driver_base import Door, DriverContract, Outcome, outcome_of, shown
-from trimtab_sdk.drivers import Embedder
+from trimtab_sdk.embedder import Embedder
 
 _NEAR = 1e-3
 _PLAIN = (

@@ -1,49 +1,59 @@
-"""The contract of a provider: a driver that says which codec a provider speaks and how a talk is carried on."""
+"""The contract of a provider: a driver that asks a kind of server, and reads what it answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar, cast, get_args
-
-import pytest
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import get_args
 
 from trimtab.config import Config
-from trimtab.conformance.driver_base import Door, DriverContract, outcome_of, shown
+from trimtab.conformance.driver_base import Door, outcome_of, shown
+from trimtab.conformance.provider_answering import AnsweringRules
+from trimtab.conformance.provider_asking import AskingRules
+from trimtab.conformance.provider_cursors import LOOP, CursorRules
+from trimtab.conformance.provider_inputs import MODEL, TOOLS, recordings_of
 from trimtab.loading.registry import DEFAULT_REGISTRY
-from trimtab_sdk.drivers import ContinuationMode, Provider
+from trimtab_sdk.provider import ContinuationMode, CountsTokens, Provider, ProviderCall
 
 _MODES: tuple[str, ...] = get_args(ContinuationMode)
+_CONSTANTS = (
+    *("name", "codec", "mode", "base_url", "key_variable", "credential", "retention"),
+    *("offline", "settings_schema", "options_schema"),
+)
 
 
-class ProviderContract(DriverContract):
+class ProviderContract(AskingRules, CursorRules, AnsweringRules):
     """What a host relies on in a provider.
 
         class TestMyProvider(ProviderContract):
+            streams = [{"events": ['{"choices": …}', "[DONE]"], "text": "Half past six."}]
+
             @pytest.fixture
             def subject(self):
                 return MyProvider()
 
-    Your own codec, when the provider speaks none that is installed, goes by its name into `own_codecs`.
+    What you may give, as class attributes:
+
+    - `streams`: answers of your server as it sent them, each an object. `events` are the data of its events, or
+      objects with `data` and `event`; `text` is the whole text of the answer; `calls` are its calls, pairs of
+      name and arguments; `finish`, if given, is what the Answer must say. Record one for each thing your server
+      does: text, reasoning, several calls, a refusal, usage.
+    - `settings`, `options`: those of an endpoint and of a chat that all calls are made with.
+    - `no_output_limit`: a claim, no by default: the server refuses a request that says how long an answer may be.
+    - `own_codecs`: names of codecs of your own, and `own_codec` the codec itself, where yours is not installed.
     """
-
-    parts: ClassVar[dict[str, str]] = {"name": "name", "codec": "name", "mode": "text"}
-
-    own_codecs: tuple[str, ...] = ()
-
-    @pytest.fixture
-    def provider(self, made: object) -> Provider:
-        """The subject, once it has all its parts."""
-        self.whole(made)
-        return cast("Provider", made)
 
     def test_carries_on_in_a_known_way(self, provider: Provider) -> None:
         """Set `mode` to "responses", "interactions" or "stateless-loop".
 
         The mode decides what is stored between turns: a cursor of the provider's, or nothing at all. Where in
-        doubt it is "stateless-loop", which sends the whole history each time.
+        doubt it is "stateless-loop", which sends the whole history each time. `retention` says for how many
+        seconds the server keeps what a cursor stands for; without cursors it is None.
         """
         if provider.mode not in _MODES:
             self.judge([f"mode is {provider.mode!r}; there are {', '.join(_MODES)}"])
+        if provider.mode == LOOP and provider.retention is not None:
+            self.judge([f"retention is {provider.retention!r}, and the mode {LOOP!r} keeps nothing"])
 
     def test_speaks_a_codec_that_exists(self, provider: Provider) -> None:
         """Set `codec` to the name of an installed codec, as `trimtab plugins` lists them, or of your own.
@@ -56,10 +66,10 @@ class ProviderContract(DriverContract):
             self.judge([f"there is no codec {provider.codec!r}; known are {', '.join(known)}"])
 
     def test_says_the_same_each_time(self, provider: Provider, subject: object) -> None:
-        """Make `name`, `codec` and `mode` constants of the class.
+        """Make all attributes of the driver constants of the class.
 
-        They are stored with a conversation and compared in the next turn. One that changes looks like another
-        provider, and the conversation starts anew.
+        Its name, codec and mode are stored with a conversation and compared in the next turn: one that changes
+        looks like another provider, and the conversation starts anew.
         """
         again = outcome_of(type(provider)) if isinstance(subject, type) else outcome_of(lambda: provider)
         self.judge(_differences(provider, again.value, again.error))
@@ -71,14 +81,34 @@ class ProviderContract(DriverContract):
         """
         for name in self.parts:
             getattr(provider, name)
+        for work in self.works(provider):
+            outcome_of(work)
         self.judge(door.knocks)
+
+    def works(self, provider: Provider) -> Iterator[Callable[[], object]]:
+        """Give everything that the driver can be asked to do."""
+        call = self.call()
+        yield partial(provider.write_tools, TOOLS, self.settings)
+        yield partial(provider.recall, [], model=MODEL, running=True, settings=self.settings)
+        yield partial(provider.request, call)
+        yield partial(provider.classify, 500, None)
+        if isinstance(provider, CountsTokens):
+            yield partial(provider.count_request, call)
+            yield partial(provider.read_count, None)
+        yield partial(_heard, provider.respond, call)
+        for recording in recordings_of(self.streams):
+            yield partial(self.read, provider, recording.events)
+
+
+def _heard(respond: Callable[[ProviderCall], Iterable[object]], call: ProviderCall) -> list[object]:
+    return list(respond(call))
 
 
 def _differences(first: Provider, second: object, error: BaseException | None) -> Iterator[str]:
     if error is not None:
         yield f"it could be made once, but not again: {shown(error)}"
         return
-    for name in ("name", "codec", "mode"):
+    for name in _CONSTANTS:
         one, two = getattr(first, name), getattr(second, name)
         if one != two:
-            yield f"{name} is {one!r} first and {two!r} then"
+            yield f"{name} is {one!r:.80} first and {two!r:.80} then"

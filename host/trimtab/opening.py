@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from trimtab.catalogue import Catalogue, Model, resolve_model
@@ -19,9 +21,12 @@ from trimtab.formats import find_codec
 from trimtab.loading.plugins import Plugin
 from trimtab.loading.registry import DEFAULT_REGISTRY, ContextStrategyRegistry
 from trimtab.report import Diagnostic
-from trimtab_sdk.codec import Decoded
+from trimtab_sdk.codec import Codec, Decoded
+from trimtab_sdk.counting import Cost
 from trimtab_sdk.errors import InvalidRequestError, PluginNotTrustedError, TokenizerUnavailableError
+from trimtab_sdk.shifting import checked_tokens
 
+KEY_LENGTH = 200
 _Given = TypeVar("_Given")
 _CALLER = PluginCaller()
 _CONDUCTS = Conducts()
@@ -57,42 +62,119 @@ class Opened:
     notes: tuple[Diagnostic, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SetupOpened:
+    """What the fits of a conversation stand on, and remarks on what it was made from."""
+
+    setup: Setup
+    notes: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a request says besides its messages, as `Decoded` has it."""
+
+    tools: tuple[object, ...] | None
+    response_format: Mapping[str, object] | None
+    max_output_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """Options with everything looked up that does not depend on the wire."""
+
+    options: Options
+    config: Config
+    registry: ContextStrategyRegistry
+    model: Model
+
+
 def open_conversation(messages: object, options: Options) -> Opened:
     """Read a conversation and resolve the model, the codec, the tokenizer and the plugins.
 
     Raises the errors of `trimtab.fit`, all but those of the fit itself.
     """
-    config = options.config if options.config is not None else Config()
-    registry = options.registry if options.registry is not None else DEFAULT_REGISTRY
-    _check_texts(model=options.model, strategy=options.strategy)
-    if options.scope is not None:
-        _check_texts(scope=options.scope)
-    model = _find_model(options.model, options.context_limit, config)
+    basis = _basis(options)
     skipped: list[Diagnostic] = []
     cleaned = clean_input(_checked_input(messages))
     codec = find_codec(
         cleaned.data,
         format=options.format,
-        provider=model.provider,
-        registry=registry,
-        config=config,
+        provider=basis.model.provider,
+        registry=basis.registry,
+        config=basis.config,
         skipped=skipped,
     )
     decoded = codec.decode(cleaned.data)
+    asked = _Asked(decoded.tools, decoded.response_format, decoded.max_output_tokens)
+    setup = _make_setup(basis, codec, asked)
+    return Opened(setup, decoded, (*skipped, *replaced_note(cleaned.replaced), *_uncounted_note(decoded)))
+
+
+def make_setup(
+    options: Options,
+    *,
+    codec: Codec,
+    tools: Sequence[object] | None = None,
+    response_format: Mapping[str, object] | None = None,
+    max_output_tokens: int | None = None,
+) -> SetupOpened:
+    """Resolve the model, the tokenizer and the plugins for messages that are at hand already.
+
+    - `codec` writes them; `options.format` is not looked at.
+    - `tools`, `response_format`: in the shape of the wire, given here or in the options. `max_output_tokens` is
+      what the request asks for; it is the reserve when the options have none.
+
+    Raises the errors of `trimtab.fit`, all but those of reading and of the fit itself.
+    """
+    basis = _basis(options)
+    cleaned = clean_input({"tools": _listed_tools(tools), "response_format": response_format})
+    own = cleaned.data if isinstance(cleaned.data, dict) else {}
+    asked = _Asked(
+        None if tools is None else tuple(own["tools"]),
+        _checked_format(own["response_format"]),
+        None if max_output_tokens is None else checked_tokens("max_output_tokens", max_output_tokens),
+    )
+    return SetupOpened(_make_setup(basis, codec, asked), replaced_note(cleaned.replaced))
+
+
+def count_key(setup: Setup) -> str:
+    """Name everything that the cost of a message depends on besides the message, in at most 200 characters.
+
+    Costs that were counted under one key hold under the same key in any process. The version of Trimtab is part of
+    it, for the rules by which a wire packs texts may be mended from release to release.
+    """
+    key = "/".join((_own_version(), *setup.counting))
+    return key if len(key) <= KEY_LENGTH else hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+@cache
+def _own_version() -> str:
+    from importlib.metadata import version
+
+    return version("trimtab")
+
+
+def _basis(options: Options) -> _Basis:
+    config = options.config if options.config is not None else Config()
+    registry = options.registry if options.registry is not None else DEFAULT_REGISTRY
+    _check_texts(model=options.model, strategy=options.strategy)
+    if options.scope is not None:
+        _check_texts(scope=options.scope)
+    return _Basis(options, config, registry, _find_model(options.model, options.context_limit, config))
+
+
+def _make_setup(basis: _Basis, codec: Codec, asked: _Asked) -> Setup:
+    options, config, registry, model = basis.options, basis.config, basis.registry, basis.model
     driver, tokenizer_notes = _find_tokenizer(model, registry, config)
     counter = Counter(driver, codec.framing(model.encoding, model.name))
-    rule = BudgetRule(model, options.reserve, decoded.max_output_tokens, driver.tokenizer.approximate)
+    rule = BudgetRule(model, options.reserve, asked.max_output_tokens, driver.tokenizer.approximate)
     budget = rule.budget(options.context_limit)
-    setup = Setup(
+    return Setup(
         model=options.model,
         codec=codec,
         counter=counter,
-        overhead=counter.request(
-            tools=_either("tools", _checked_tools(options.tools), decoded.tools) or (),
-            response_format=_either(
-                "response_format", _checked_format(options.response_format), decoded.response_format
-            ),
-        ),
+        overhead=_overhead(options, asked, counter),
         budget=budget,
         rule=rule,
         target=int(budget.available * options.target),
@@ -104,7 +186,15 @@ def open_conversation(messages: object, options: Options) -> Opened:
         scope=options.scope,
         conduct=_CONDUCTS.of(options.scope),
     )
-    return Opened(setup, decoded, (*skipped, *replaced_note(cleaned.replaced), *_uncounted_note(decoded)))
+
+
+def _overhead(options: Options, asked: _Asked, counter: Counter) -> Cost:
+    return counter.request(
+        tools=_either("tools", _checked_tools(options.tools), asked.tools) or (),
+        response_format=_either(
+            "response_format", _checked_format(options.response_format), asked.response_format
+        ),
+    )
 
 
 def replaced_note(paths: Sequence[str]) -> tuple[Diagnostic, ...]:
@@ -167,10 +257,16 @@ def _find_tokenizer(
 def _checked_tools(tools: object) -> tuple[object, ...] | None:
     if tools is None:
         return None
+    cleaned = clean_input({"tools": _listed_tools(tools)}).data
+    return tuple(cleaned["tools"]) if isinstance(cleaned, dict) else None
+
+
+def _listed_tools(tools: object) -> list[object] | None:
+    if tools is None:
+        return None
     if not isinstance(tools, list | tuple):
         raise InvalidRequestError(f"tools must be a list, not a {type(tools).__name__}", path="tools")
-    cleaned = clean_input({"tools": list(tools)}).data
-    return tuple(cleaned["tools"]) if isinstance(cleaned, dict) else None
+    return list(tools)
 
 
 def _checked_format(response_format: object) -> Mapping[str, object] | None:

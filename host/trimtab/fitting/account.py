@@ -48,7 +48,8 @@ class Account:
     - `left` and `shortened` are id → reason, `cuts` the spans that stay of what was shortened, `whole` what that
       was before.
     - `inserted` holds what is in the context now, `insert_tokens` what each of these costs.
-    - `relevant` are ids a plugin called so; `stripped` are messages that held bound reasoning alone and left.
+    - `relevant` are ids a plugin called so; `stripped` are messages that held bound reasoning alone and left,
+      `silent` those that left since the wire has nothing to write of them as they came.
     - `calls` are the records of the plugins that were due; `deeds` is what those did that are not built in.
     """
 
@@ -59,6 +60,7 @@ class Account:
     inserted: dict[str, Inserted] = field(default_factory=dict)
     relevant: set[str] = field(default_factory=set)
     stripped: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
     insert_tokens: dict[str, int] = field(default_factory=dict)
     calls: list[PluginCall] = field(default_factory=list)
     deeds: dict[PluginKey, Deed] = field(default_factory=dict)

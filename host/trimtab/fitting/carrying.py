@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trimtab.fitting.account import Account, Cuts, Inserted
@@ -10,8 +10,8 @@ from trimtab.fitting.context import Context
 from trimtab.fitting.counting import Counter
 from trimtab.fitting.cutting import cut_message
 from trimtab.fitting.placing import find_edge
-from trimtab_sdk.groups import with_tokens
-from trimtab_sdk.messages import Message
+from trimtab_sdk.groups import Group, with_tokens
+from trimtab_sdk.messages import Message, ToolCall, ToolResult, texts_of
 
 CARRIED_REASONS = frozenset(
     {"context-shift", "running-turn", "low-relevance", "summarized", "final-budget", "wire-rule"}
@@ -41,9 +41,53 @@ class Carried:
         """The ids of what is cut or inserted again at every fit."""
         return frozenset(self.shorten) | {insert.message.id for insert, _ in self.inserts}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to be done again."""
+        return not (self.drop or self.shorten or self.inserts)
+
     def touches(self, name: str) -> bool:
         """Tell whether a message left, was cut, or stands in the summary."""
         return name in self.drop or name in self.shorten
+
+
+NOTHING = Carried()
+
+
+def stands_on(carried: Carried, messages: Sequence[Message], groups: Sequence[Group]) -> bool:
+    """Tell whether an edit that comes from outside can be made on these messages, which `groups` link.
+
+    It cannot when it speaks of a message or a part of one that is not there, and when a call leaves while its
+    result stays.
+    """
+    known = {message.id: message for message in messages}
+    if not known.keys() >= carried.drop.keys() or not known.keys() >= carried.shorten.keys():
+        return False
+    if not all(_has_spans(known[name], cuts) for name, cuts in carried.shorten.items()):
+        return False
+    return not any(_loses_call(group, known, carried.drop) for group in groups)
+
+
+def _has_spans(message: Message, cuts: Cuts) -> bool:
+    texts = dict(texts_of(message))
+    return all(
+        path in texts and all(0 <= start < stop <= len(texts[path]) for start, stop in spans)
+        for path, spans in cuts.items()
+    )
+
+
+def _loses_call(group: Group, messages: Mapping[str, Message], gone: Container[str]) -> bool:
+    if len(group.ids) == 1:
+        return False
+    held = [messages[name] for name in group.ids if name not in gone]
+    if not held or len(held) == len(group.ids):
+        return False
+    lost = [messages[name] for name in group.ids if name in gone]
+    return _holds(lost, ToolCall) and _holds(held, ToolResult)
+
+
+def _holds(messages: Sequence[Message], kind: type[ToolCall | ToolResult]) -> bool:
+    return any(isinstance(part, kind) for message in messages for part in message.parts)
 
 
 def carry(before: Carried, after: Context, account: Account, *, size: int) -> Carried:
@@ -100,6 +144,8 @@ def _reinsert(carried: Carried, context: Context, account: Account, counter: Cou
 
 
 def _inserts(after: Context, account: Account) -> list[tuple[Inserted, str]]:
+    if not account.inserted:
+        return []
     found: list[tuple[Inserted, str]] = []
     waiting: list[Inserted] = []
     for message in after.messages:

@@ -43,6 +43,14 @@ class Conduct:
         self._strikes: dict[PluginKey, tuple[str, ...]] = {}
         self._spent: OrderedDict[Turn, dict[PluginKey, float]] = OrderedDict()
 
+    def copy(self) -> Conduct:
+        """Give books of their own that begin as these are, for a fit that shall leave no trace."""
+        other = Conduct()
+        with self._lock:
+            other._strikes = dict(self._strikes)
+            other._spent = OrderedDict((turn, dict(spent)) for turn, spent in self._spent.items())
+        return other
+
     @contextmanager
     def watch(
         self, plugin: PluginKey, turn: Turn, trace: CallTrace, *, seconds: float, turn_seconds: float

@@ -241,7 +241,13 @@ class _Application:
         told: set[str] = set()
         for insert in self._edit.insert:
             summary = self._caller.is_strategy and bool(insert.covers)
-            message = insert_message(insert.text, plugin=self._caller.origin.plugin, summary=summary, taken=taken)
+            message = insert_message(
+                insert.text,
+                plugin=self._caller.origin.plugin,
+                summary=summary,
+                taken=taken,
+                ephemeral=not self._caller.is_strategy,
+            )
             cost = self._counter.message(message)
             if not self._has_room(insert, cost.tokens, summary=summary, told=told):
                 continue

@@ -13,7 +13,7 @@ from trimtab.fitting.carrying import Carried
 from trimtab.fitting.conduct import Conduct
 from trimtab.fitting.counting import Counter
 from trimtab.fitting.stability import Stage
-from trimtab.loading.plugins import Plugin
+from trimtab.loading.plugins import INTERCEPT, SHIFT, Plugin
 from trimtab.report import Budget, Diagnostic
 from trimtab_sdk.codec import Codec, Originals
 from trimtab_sdk.counting import Cost
@@ -55,6 +55,25 @@ class Setup:
     scope: str | None = None
     conduct: Conduct = field(default_factory=Conduct, compare=False)
 
+    @property
+    def counting(self) -> tuple[str, ...]:
+        """All that the cost of a message depends on besides the message: codec, model, tokenizer, its version.
+
+        A last word tells whether texts are counted approximately, also by a tokenizer that was caught lying.
+        """
+        info = self.counter.info(frozenset(), images=False)
+        counted = "approximate" if info.approximate else "exact"
+        return self.codec.name, self.rule.model.name, info.profile, info.version, counted
+
+    @property
+    def watched(self) -> tuple[PluginKey, ...]:
+        """The plugins that are called on every turn and are not built in."""
+        plugins = [(step.plugin.origin, INTERCEPT) for step in self.interceptors if not step.plugin.is_built_in]
+        strategy = self.strategy.plugin
+        if strategy.traits.per_turn and not strategy.is_built_in:
+            plugins.append((strategy.origin, SHIFT))
+        return tuple(plugins)
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -63,6 +82,8 @@ class Job:
     - `places` is id → index in the input, negative for what stands in fields of its own.
     - `pins` and `excluded` are ids. `tail` is how the whole conversation ends, None when these messages are it.
     - `costs` are known already; `carried` is the edit of the fits before, whose dropped messages are not here.
+    - `since` is id → index, for messages that may be left out: all that stands there or behind was said without
+      that message.
     - `stages` names the plugins that broke the prefix too often in the fits before.
     """
 
@@ -76,4 +97,5 @@ class Job:
     costs: Mapping[str, Cost] | None = None
     carried: Carried | None = None
     stages: Mapping[PluginKey, Stage] = field(default_factory=dict)
+    since: Mapping[str, int] = field(default_factory=dict)
     on_progress: Callable[[int, int], None] | None = field(default=None, compare=False)

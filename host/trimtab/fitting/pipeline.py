@@ -6,7 +6,7 @@ messages → exclusions → adapt → protect → count → strategy → GUARD �
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
@@ -27,7 +27,7 @@ from trimtab.loading.plugins import INTERCEPT, SHIFT
 from trimtab_sdk.counting import Cost
 from trimtab_sdk.errors import InvalidRequestError, PluginError
 from trimtab_sdk.groups import link_groups, with_tokens
-from trimtab_sdk.messages import Message
+from trimtab_sdk.messages import Message, Reasoning
 from trimtab_sdk.protection import protection_reasons
 
 LEFT_OUT = {
@@ -35,6 +35,7 @@ LEFT_OUT = {
     "empty": "left out, since nothing is in it",
     "wire-rule": "left out, since the wire does not take it",
 }
+_REASONING = "left out the reasoning of another provider, which only that provider can take back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +107,30 @@ def _adapt(job: Job, context: Context, account: Account) -> Context:
         )
     for reason in dict.fromkeys(adapted.left_out.values()):
         names = [name for name, why in adapted.left_out.items() if why == reason]
+        silent = names if reason == "empty" else _reasoning_in(context, frozenset(names))
+        account.silent.update(name for name in silent if name not in account.shortened)
         account.leave(names, reason)
-        account.note(reason, LEFT_OUT.get(reason, LEFT_OUT["wire-rule"]), ids=names)
+        _note_left(context, names, reason, account)
     for repair in adapted.repairs:
         account.note("wire-rule", repair.text, ids=repair.ids)
     if adapted.messages == context.messages:
         return context
     return context.with_messages(adapted.messages, _costs_after(job, context, adapted.messages))
+
+
+def _note_left(context: Context, names: Sequence[str], reason: str, account: Account) -> None:
+    """Say why messages left; what is empty on this wire may be reasoning of another provider."""
+    thinking = _reasoning_in(context, frozenset(names)) if reason == "empty" else {}
+    if thinking:
+        account.note("wire-rule", _REASONING, ids=thinking)
+    if rest := [name for name in names if name not in thinking]:
+        account.note(reason, LEFT_OUT.get(reason, LEFT_OUT["wire-rule"]), ids=rest)
+
+
+def _reasoning_in(context: Context, names: Collection[str]) -> dict[str, None]:
+    """Give those of some messages that hold nothing but reasoning, in order."""
+    messages = (message for message in context.messages if message.id in names and message.parts)
+    return {one.id: None for one in messages if all(isinstance(part, Reasoning) for part in one.parts)}
 
 
 def _path(place: int) -> str:
@@ -263,7 +281,9 @@ def _settle(job: Job, context: Context, account: Account) -> Context:
         if account.touched:
             context = _adapt(job, context, account)
         if job.setup.codec.binds_reasoning:
-            context = strip_bound_reasoning(context, account, job.setup.counter, carried=job.carried)
+            context = strip_bound_reasoning(
+                context, account, job.setup.counter, carried=job.carried, since=job.since
+            )
         context = _recount(job, context)
         if context.total <= job.setup.budget.available:
             return context

@@ -23,8 +23,13 @@ def insert_text(text: str, *, plugin: str, summary: bool) -> Text:
     return Text(labelled(disarmed(text), plugin=plugin, summary=summary))
 
 
-def insert_message(text: str, *, plugin: str, summary: bool, taken: Collection[str]) -> Message:
-    """Make the message of an insert: role system, an id of its own, the text labelled."""
+def insert_message(
+    text: str, *, plugin: str, summary: bool, taken: Collection[str], ephemeral: bool = False
+) -> Message:
+    """Make the message of an insert: role system, an id of its own, the text labelled.
+
+    What an interceptor inserts is made anew each turn, so it is `ephemeral`.
+    """
     number = 1
     while f"{plugin}:{number}" in taken:
         number += 1
@@ -33,6 +38,7 @@ def insert_message(text: str, *, plugin: str, summary: bool, taken: Collection[s
         role="system",
         parts=(insert_text(text, plugin=plugin, summary=summary),),
         source="summary" if summary else "plugin",
+        ephemeral=ephemeral,
     )
 
 

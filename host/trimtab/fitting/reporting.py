@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from trimtab.fitting.job import Job
 from trimtab.fitting.pipeline import Outcome
 from trimtab.report import Diagnostic, Entries, Entry, Fit
+from trimtab_sdk.codec import Encoded
 from trimtab_sdk.counting import Aspect, Cost
-from trimtab_sdk.messages import Image, Message, ToolResult
+from trimtab_sdk.messages import Image, Message, Text, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,25 @@ class Whole:
     total: int
 
 
-def make_fit(job: Job, outcome: Outcome, *, whole: Whole | None = None, notes: tuple[Diagnostic, ...] = ()) -> Fit:
-    """Put the result together. `notes` are remarks on this input, from before the pipeline."""
+def make_fit(
+    job: Job,
+    outcome: Outcome,
+    *,
+    whole: Whole | None = None,
+    notes: tuple[Diagnostic, ...] = (),
+    encoded: Encoded | None = None,
+) -> Fit:
+    """Put the result together.
+
+    `notes` are remarks on this input, from before the pipeline; `encoded` is what goes out, where somebody wrote
+    it already.
+    """
     setup, before, after = job.setup, outcome.before, outcome.after
     if whole is None:
         whole = Whole(before.messages, before.costs, before.places, {}, before.total)
     view = _View(whole, outcome)
-    encoded = setup.codec.encode(after.messages, job.originals)
+    if encoded is None:
+        encoded = setup.codec.encode(after.messages, job.originals)
     return Fit(
         messages=encoded.messages,
         request=encoded.request,
@@ -126,11 +139,15 @@ class _View:
 def _aspects(messages: Sequence[Message], costs: Mapping[str, Cost], overhead: Cost) -> frozenset[Aspect]:
     aspects = set(overhead.approximate)
     for message in messages:
-        aspects |= costs[message.id].approximate
+        approximate = costs[message.id].approximate
+        if approximate:
+            aspects |= approximate
     return frozenset(aspects)
 
 
 def _has_image(message: Message) -> bool:
+    if len(message.parts) == 1 and type(message.parts[0]) is Text:
+        return False
     return any(
         isinstance(part, Image)
         or (

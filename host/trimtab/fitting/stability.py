@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from trimtab.fitting.account import Cuts, Deed, PluginKey
+from trimtab.loading.plugins import SHIFT
 
 BREAKS = 3
 
@@ -85,6 +86,13 @@ class PrefixWatch:
         self._standings = dict.fromkeys(plugins, Standing())
         self._before: View | None = None
 
+    def copy(self) -> PrefixWatch:
+        """Give a watch that knows the same and goes its own way from now on."""
+        twin = PrefixWatch(())
+        twin._standings = dict(self._standings)
+        twin._before = self._before
+        return twin
+
     @property
     def stages(self) -> dict[PluginKey, Stage]:
         """The plugins that broke the prefix too often, and what became of them."""
@@ -101,3 +109,14 @@ class PrefixWatch:
             if before is not None and last is not None and deed is not None and not explained:
                 broke = breaks_prefix(last, deed, before=before, after=view, places=places)
             self._standings[key] = standing.after(deed, broke=broke)
+
+
+def told_of(stage: Stage, hook: str) -> str:
+    """Give the remark on a plugin in a stage."""
+    if stage == "at-input":
+        answer = "its texts go before the current input from now on"
+    elif hook == SHIFT:
+        answer = "the host's own shift answers in its place from now on"
+    else:
+        answer = "it is not called in this conversation any more"
+    return f"it treated the older messages otherwise from request to request, which undoes prompt caches; {answer}"

@@ -1,0 +1,74 @@
+"""The schema: made by the migrations, known to the code, and the two say the same."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine, inspect
+
+import trimtab.store
+from trimtab.store.opening import open_store
+from trimtab.store.schema import HEAD, KNOWN, VERSION_TABLE, metadata
+
+MIGRATIONS = Path(trimtab.store.__file__).with_name("migrations")
+
+
+def scripts() -> ScriptDirectory:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    return ScriptDirectory.from_config(config)
+
+
+def test_the_code_knows_every_revision_in_order() -> None:
+    found = [one.revision for one in scripts().walk_revisions()]
+    assert tuple(reversed(found)) == KNOWN
+    assert scripts().get_heads() == [HEAD] == [KNOWN[-1]]
+
+
+def test_the_migrations_make_what_the_code_describes(empty_place: str) -> None:
+    asyncio.run(_open(empty_place))
+    url = empty_place if "://" in empty_place else f"sqlite:///{empty_place}"
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+        assert compare_metadata(context, metadata) == []
+        found = set(inspect(connection).get_table_names())
+        live = [one for one in inspect(connection).get_indexes("turns") if one["name"] == "one_live_turn"]
+    engine.dispose()
+    assert found == {*metadata.tables, VERSION_TABLE}
+    assert [one["unique"] for one in live] in ([True], [1])
+
+
+def test_opening_again_changes_nothing_and_imports_no_alembic(empty_place: str) -> None:
+    asyncio.run(_open(empty_place))
+    program = (
+        "import asyncio, sys\n"
+        "from trimtab.store.opening import open_store\n"
+        f"store = open_store({empty_place!r})\n"
+        "asyncio.run(store.open())\n"
+        "asyncio.run(store.close())\n"
+        "print(sorted(name for name in sys.modules if name.partition('.')[0] == 'alembic'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("module", ["trimtab.store", "trimtab.store.protocol", "trimtab.store.opening"])
+def test_the_protocol_and_the_door_import_no_database(module: str) -> None:
+    program = f"import sys, {module}; print({{'sqlalchemy', 'alembic', 'psycopg'}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout.replace("set()", "[]")) == []
+
+
+async def _open(place: str) -> None:
+    async with open_store(place):
+        pass

@@ -42,6 +42,9 @@ def encode_conversation(messages: Sequence[Message], kept: AnthropicKept) -> Enc
             else:
                 asides += write_texts(message)
             continue
+        if not message.parts and message.role == "assistant" and message.id not in kept.entries:
+            # Nothing is left of reasoning of another provider.
+            continue
         if not (packs and packs[-1].takes(message)):
             packs.append(_Pack())
         packs[-1].add(message, _wire_of(message, kept.entries.get(message.id)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from trimtab_plugins.codecs.anthropic_messages_foreign import settle_foreign
 from trimtab_plugins.codecs.anthropic_messages_kept import (
@@ -90,7 +91,12 @@ def _settle_blanks(work: Work) -> None:
 
 
 def _settle_nothing(work: Work, at: int, message: Message) -> None:
-    """System text that is protected and blank adds nothing to its field, so it stays without being written."""
+    """System text that is protected and blank adds nothing to its field, so it stays without being written.
+
+    So does reasoning of another provider in front of the calls it led to: it has lost its parts, and stays.
+    """
+    if message.id in work.protected and _leads_to_more(work, at):
+        return
     if not is_head(message, work.kept) or message.id not in work.protected:
         work.settle(message, "empty", EMPTY)
     elif (
@@ -98,6 +104,15 @@ def _settle_nothing(work: Work, at: int, message: Message) -> None:
     ):
         work.set_parts(at, ())
         work.note("took out blank texts", message.id)
+
+
+def _leads_to_more(work: Work, at: int) -> bool:
+    """Tell whether a message without parts that is not from this wire has more of the same answer behind it."""
+    message = work.messages[at]
+    if message.parts or message.role != "assistant" or message.id in work.kept.entries:
+        return False
+    row = takewhile(lambda one: one.role == "assistant", work.messages[at:])
+    return not all(map(_says_nothing, row))
 
 
 def _is_list(value: object) -> bool:

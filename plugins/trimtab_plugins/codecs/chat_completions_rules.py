@@ -126,6 +126,8 @@ def _with_results_behind_calls(
     known: Collection[str],
 ) -> tuple[tuple[Message, ...], tuple[Repair, ...]]:
     homes = _homes(messages, pairing, known)
+    if not homes:
+        return messages, ()
     results: dict[int, list[int]] = {}
     for position, home in homes.items():
         results.setdefault(home, []).append(position)

@@ -30,6 +30,8 @@ def write_message(message: Message) -> JsonObject:
     """
     if message.role == "tool":
         return _write_result(message)
+    if len(message.parts) == 1 and type(part := message.parts[0]) is Text and not message.name:
+        return {"role": message.role, "content": part.text}
     content = content_of(message.parts)
     spoken = next((part for part in content if _is_held_sound(part, message)), None)
     written = [in_place(part, "user") for part in content if part is not spoken]

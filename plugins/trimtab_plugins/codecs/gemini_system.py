@@ -1,7 +1,7 @@
 """Where system text goes on wires that have one field for it, at the head.
 
-Text that comes and goes with the turn (summaries, memories, lorebook entries, texts of plugins) would move the
-head, which caches hang on, so it becomes a block of its own at the front of the next user message.
+Text that comes and goes with the turn (summaries, memories, activated lorebook entries, texts of plugins) would
+move the head, which caches hang on, so it becomes a block of its own at the front of the next user message.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from trimtab_plugins.codecs.gemini_runs import SYSTEM_ROLES
 from trimtab_plugins.codecs.reading import is_blank
 from trimtab_sdk import Message, Text
 
-_BESIDE = frozenset({"summary", "plugin", "memory", "lorebook"})
+_BESIDE = frozenset({"summary", "plugin", "memory"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,17 @@ def place_system_text(messages: Sequence[Message]) -> SystemText:
             passed += 1
         if message.role not in SYSTEM_ROLES:
             continue
-        if message.source not in _BESIDE or not users:
+        if not _is_passing(message) or not users:
             head.append(message)
             continue
         target = users[min(passed, len(users) - 1)]
         blocks.setdefault(target, []).extend(_texts(message))
     return SystemText(tuple(head), blocks)
+
+
+def _is_passing(message: Message) -> bool:
+    """Tell whether a text comes and goes; a lorebook entry does unless it is constant."""
+    return message.source in _BESIDE or (message.source == "lorebook" and message.ephemeral)
 
 
 def joined_text(messages: Sequence[Message]) -> str:

@@ -16,8 +16,9 @@ _LATE = frozenset({"summary", "plugin"})
 def encode_conversation(messages: Sequence[Message], kept: KeptItems) -> Encoded:
     """Write messages: the very items that were read, patched copies of them, or new ones.
 
-    System text at the head that no item holds goes into `instructions` when the body had some or nothing was
-    read; summaries and texts of plugins stand where they are, so that the prefix does not move.
+    System text at the head that no item holds goes into `instructions` when the body had some or when nothing was
+    read, an empty list included; summaries and texts of plugins stand where they are, so that the prefix does not
+    move.
     """
     head = _head(messages, kept)
     bare = _without_their_reasoning(messages, kept)
@@ -26,14 +27,14 @@ def encode_conversation(messages: Sequence[Message], kept: KeptItems) -> Encoded
         items += _written(message, kept, bare)
     if kept.body is not None:
         return Encoded(items, _filled(kept.body, head, items, kept))
-    if kept.read:
+    if kept.read and not (kept.begun and messages):
         return Encoded(items)
     request: JsonObject = {"instructions": _joined(head)} if head else {}
     return Encoded(items, {**request, "input": items})
 
 
 def _head(messages: Sequence[Message], kept: KeptItems) -> Sequence[Message]:
-    if kept.read and kept.instructions is None:
+    if kept.read and kept.instructions is None and not kept.begun:
         return ()
     return list(takewhile(lambda message: _goes_into_instructions(message, kept), messages))
 

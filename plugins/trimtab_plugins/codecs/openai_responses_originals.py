@@ -19,12 +19,14 @@ class KeptItems(Kept):
     """The input of one `decode`: `entries` in the order of the messages, and what stood in fields of the body.
 
     `instructions` is the message that was made of that field. `plain` means that `input` was a text. Without
-    `read` these are the originals of nothing.
+    `read` these are the originals of nothing; with `begun`, those of an empty list, which does not say where
+    system text is to stand.
     """
 
     instructions: Message | None = None
     plain: bool = False
     read: bool = True
+    begun: bool = False
 
     def is_instructions(self, message_id: str) -> bool:
         """Tell whether a message is the one that was read from `instructions`."""

@@ -31,7 +31,7 @@ def read_request(data: object) -> Decoded:
     """Read a list of items or a request body. Raises InvalidRequestError with the path of what is wrong."""
     if isinstance(data, list):
         reading = _read_items(data, "messages")
-        kept = KeptItems(CODEC, reading.entries, repairs=reading.repairs)
+        kept = KeptItems(CODEC, reading.entries, repairs=reading.repairs, begun=not data)
         return Body(data).decoded(reading.messages, kept, reading.uncounted)
     if not isinstance(data, dict):
         raise wrong("", "a list of items or a request body with input", data)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from trimtab_plugins.codecs.call_names import tell_calls_apart
 from trimtab_plugins.codecs.message_kinds import calls_one_of, has_result, has_step, is_blank_text, is_plain
 from trimtab_plugins.codecs.misplaced import clear_all
 from trimtab_plugins.codecs.openai_responses_foreign import clear_foreign
@@ -43,11 +44,12 @@ def adapt_conversation(messages: Sequence[Message], kept: KeptItems, protected: 
     adapting = _Adapting(kept, frozenset(protected))
     cleared, clearings = clear_all(messages, kept.entries, clear_foreign)
     cleared, strays = adapting.judge_pairs(cleared)
+    cleared, names = tell_calls_apart(cleared, kept.entries)
     adapting.judge_empty(cleared)
     staying = adapting.staying(cleared)
     adapting.judge_reasoning(staying)
     staying = adapting.staying(staying)
-    repairs = (*mended_in(staying, kept.repairs), *repairs_of((*clearings, *strays), staying))
+    repairs = (*mended_in(staying, kept.repairs), *repairs_of((*clearings, *strays, *names), staying))
     return Adapted(staying, adapting.left_out, repairs, adapting.refused)
 
 

@@ -46,13 +46,15 @@ def encode_all(messages: Sequence[Message], kept: Kept, *, patch: Patch, write: 
         entry = entries.get(message.id)
         if entry is None:
             out.append(write(message))
-        elif entry.message is message or _reads_alike(entry.message, message):
-            out.append(entry.wire)
+            continue
+        read, wire = entry
+        if read is message or (read.parts == message.parts and _reads_alike(read, message)):
+            out.append(wire)
         else:
-            out.append(patch(entry.wire, entry.message, message))
+            out.append(patch(wire, read, message))
     return Encoded(out, None if kept.body is None else {**kept.body, "messages": out})
 
 
 def _reads_alike(one: Message, other: Message) -> bool:
     """Compare what goes on a wire. Flags and source may differ: they are the host's own view."""
-    return one.parts == other.parts and one.role == other.role and one.name == other.name
+    return one.role == other.role and one.name == other.name and one.parts == other.parts

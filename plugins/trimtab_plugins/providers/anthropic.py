@@ -1,0 +1,83 @@
+"""The provider `anthropic`: Anthropic's Messages API, which is sent the whole conversation each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from trimtab_plugins.providers.messages_faults import fault_of
+from trimtab_plugins.providers.messages_request import headers_of, write_body, write_count, write_tool
+from trimtab_plugins.providers.messages_schemas import OPTIONS, SETTINGS
+from trimtab_plugins.providers.messages_stream import MessagesStreamReader
+from trimtab_plugins.providers.stream_json import bad_response
+from trimtab_sdk import (
+    Credential,
+    Fault,
+    ProviderCall,
+    ProviderEvent,
+    ProviderRequest,
+    StreamReader,
+    ToolSpec,
+)
+
+
+class Anthropic:
+    """Asks `v1/messages` below an endpoint's base URL, and marks for the server's cache what stays the same.
+
+    It can also ask what a request takes (`trimtab_sdk.CountsTokens`).
+    """
+
+    name = "anthropic"
+    codec = "anthropic-messages"
+    mode: Literal["stateless-loop"] = "stateless-loop"
+    base_url = "https://api.anthropic.com"
+    key_variable = "ANTHROPIC_API_KEY"
+    credential = Credential("x-api-key", "")
+    retention: float | None = None
+    offline = False
+    settings_schema: Mapping[str, object] | None = SETTINGS
+    options_schema: Mapping[str, object] | None = OPTIONS
+
+    def write_tools(self, tools: Sequence[ToolSpec], settings: Mapping[str, object]) -> list[object]:
+        """Write tools in the order given."""
+        return [write_tool(tool) for tool in tools]
+
+    def recall(
+        self, items: Sequence[object], *, model: str, running: bool, settings: Mapping[str, object]
+    ) -> list[object]:
+        """Give the messages of an earlier answer as they are.
+
+        Requests take blocks of answers with all their keys, and thinking is bound to every byte in front of it.
+        Thinking that no longer stands behind the same messages is not known here; the host takes it out.
+        """
+        return list(items)
+
+    def request(self, call: ProviderCall) -> ProviderRequest:
+        """Write a request whose answer is streamed.
+
+        Raises InvalidRequestError for an option or a format that the API of the endpoint's version does not take.
+        """
+        return ProviderRequest("v1/messages", write_body(call), headers_of(call.settings))
+
+    def reader(self, call: ProviderCall) -> StreamReader:
+        """Give a new reader for the answer to a request."""
+        return MessagesStreamReader()
+
+    def classify(self, status: int, body: object) -> Fault:
+        """Name the fault behind an answer with a status of 400 or more."""
+        return fault_of(status, body)
+
+    def respond(self, call: ProviderCall) -> Iterable[ProviderEvent]:
+        """Raise NotImplementedError: the answers are a server's."""
+        raise NotImplementedError(f"{self.name} answers through a server, never by itself")
+
+    def count_request(self, call: ProviderCall) -> ProviderRequest:
+        """Write a request for the size of a call in tokens. Raises InvalidRequestError as `request` does."""
+        return ProviderRequest("v1/messages/count_tokens", write_count(call), headers_of(call.settings))
+
+    def read_count(self, body: object) -> int:
+        """Give the tokens that the answer tells. Raises ProviderFaultError when it tells none."""
+        tokens = body.get("input_tokens") if isinstance(body, dict) else None
+        if type(tokens) is not int or not 0 <= tokens < 2**53:
+            raise bad_response()
+        return tokens

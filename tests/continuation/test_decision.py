@@ -86,7 +86,7 @@ def test_of_several_differences_the_first_in_order_is_said(first: int) -> None:
 
 
 def test_a_fit_that_moved_the_context_goes_before_expiry_and_behind_a_changed_toolset() -> None:
-    shifted: dict[str, Any] = {"history": chain_history([TALK[1], INPUT]), "as_before": chain_history(TALK)}
+    shifted: dict[str, Any] = {"history": chain_history([TALK[1], INPUT]), "edited": False}
     old = shifted | {"cursor_age": 2.0, "retention": 1.0}
     assert decide_continuation(stored(), facts(**old)) == DegradeToReplay("context_shifted")
     tools = shifted | {"toolset_hash": OTHER_TOOLS}
@@ -119,15 +119,14 @@ def test_a_changed_beginning_is_never_continued(now: list[Message]) -> None:
 
 
 def test_a_message_that_the_fit_left_out_or_shortened_shifts_the_context() -> None:
-    before = chain_history([*TALK, INPUT])
     short = replace(TALK[0], parts=(Text("u"),))
     for now in ([TALK[1], INPUT], [short, TALK[1], INPUT], [message("sum", "system"), *TALK, INPUT]):
-        turn = facts(now, as_before=before)
+        turn = facts(now, edited=False)
         assert decide_continuation(stored(), turn) == DegradeToReplay("context_shifted")
 
 
 def test_an_edit_is_an_edit_also_when_the_fit_shifts_the_context() -> None:
-    turn = facts(EDITED[1:], as_before=chain_history(EDITED))
+    turn = facts(EDITED[1:], edited=True)
     assert decide_continuation(stored(), turn) == DegradeToReplay("history_changed")
 
 
@@ -222,7 +221,7 @@ TURNS = st.builds(
     system_prompt_hash=st.sampled_from([system_prompt_hash(SYSTEM), OTHER_SYSTEM, ""]),
     toolset_hash=st.sampled_from([toolset_hash(TOOLS), OTHER_TOOLS]),
     history=st.sampled_from([chain(), chain("u1"), chain_history(TALK), chain_history([*TALK, INPUT])]),
-    as_before=st.sampled_from([None, chain("x"), chain_history(TALK)]),
+    edited=st.booleans(),
     protected=st.sampled_from([frozenset(), frozenset({"u1"})]),
     ephemeral_inside=st.sampled_from([(), ("e",)]),
     is_fallback=st.booleans(),

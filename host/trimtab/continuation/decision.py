@@ -39,8 +39,8 @@ from trimtab.continuation.chain import HistoryChain
 from trimtab.continuation.compaction import compacts_protected
 from trimtab.continuation.envelope import ContinuationEnvelope, Malformed, is_durable, parse_envelope
 from trimtab.continuation.words import DegradeReason, ReplayCause
-from trimtab_sdk.drivers import ContinuationMode
 from trimtab_sdk.messages import Message
+from trimtab_sdk.provider import ContinuationMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,8 @@ class TurnFacts:
     - `system_prompt_hash`, `toolset_hash`: of what this turn sends with each request.
     - `history`: what a replay would send, after the fit: what it left out is not there, what it shortened is there
       in its short form, what it inserted is there.
-    - `as_before`: the stored messages of today, treated as the last fit treated them: its drops, cuts and inserts.
-      None when that is not known; a changed beginning is `history_changed` then.
+    - `edited`: whether somebody changed the stored messages since the cursor was made, or that is not known; a
+      changed beginning is `history_changed` then, else `context_shifted`.
     - `protected`: the ids of what must be in every request, unchanged.
     - `ephemeral_inside`: the ids of ephemeral messages that only the history can hold.
     - `is_fallback`: whether another provider was tried in this turn before.
@@ -66,7 +66,7 @@ class TurnFacts:
     system_prompt_hash: str
     toolset_hash: str
     history: HistoryChain
-    as_before: HistoryChain | None = None
+    edited: bool = True
     protected: frozenset[str] = frozenset()
     ephemeral_inside: tuple[str, ...] = ()
     is_fallback: bool = False
@@ -158,20 +158,13 @@ def _decide_by_history(envelope: ContinuationEnvelope, turn: TurnFacts) -> Conti
         return StartReplay("ephemeral_in_history")
     held = turn.history.length_of(envelope.history_hash)
     if held is None:
-        return DegradeToReplay(_blame(envelope, turn))
+        return DegradeToReplay("history_changed" if turn.edited else "context_shifted")
     if compacts_protected(turn.history.messages[:held], turn.protected):
         return DegradeToReplay("context_shifted")
     if _is_expired(turn):
         return DegradeToReplay("cursor_expired")
     delta = turn.history.messages[held:]
     return ContinueWithCursor(envelope.cursor, held, delta) if delta else StartReplay("nothing_new")
-
-
-def _blame(envelope: ContinuationEnvelope, turn: TurnFacts) -> DegradeReason:
-    """Say who changed the beginning: not somebody, when the last fit's treatment still gives the old one."""
-    before = turn.as_before
-    untouched = before is not None and before.length_of(envelope.history_hash) is not None
-    return "context_shifted" if untouched else "history_changed"
 
 
 def _is_expired(turn: TurnFacts) -> bool:

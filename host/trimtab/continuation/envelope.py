@@ -23,7 +23,7 @@ from typing import Literal, TypeGuard, cast
 
 from trimtab.continuation.hashes import SCHEME
 from trimtab.continuation.words import DURABLE_MODES, DurableMode
-from trimtab_sdk.drivers import ContinuationMode
+from trimtab_sdk.provider import ContinuationMode
 
 SCHEMA_VERSION: Literal[1] = 1
 MAX_STORED = 16_384

@@ -1,0 +1,1 @@
+"""What `trimtab.audit` is made of; import it from there."""

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trimtab.api import afit, fit
-    from trimtab.config import Config, Grant, Interceptor, Limits
+    from trimtab.config import Config, Endpoint, Grant, Interceptor, Limits
     from trimtab.config_files import load_config
     from trimtab.conversation import Conversation
     from trimtab.conversion import Conversion, convert
+    from trimtab.host import Host
     from trimtab.loading.registry import ContextStrategyRegistry
     from trimtab.report import Budget, Diagnostic, Entry, Fit, PluginCall, TokenizerInfo
+    from trimtab.turns.tools import Tool, ToolContext, tool
 
 _HOMES = {
     "Budget": "trimtab.report",
@@ -30,6 +32,7 @@ _HOMES = {
     "ContextStrategyRegistry": "trimtab.loading.registry",
     "Conversion": "trimtab.conversion",
     "Diagnostic": "trimtab.report",
+    "Endpoint": "trimtab.config",
     "Entry": "trimtab.report",
     "Fit": "trimtab.report",
     "Grant": "trimtab.config",
@@ -41,6 +44,10 @@ _HOMES = {
     "convert": "trimtab.conversion",
     "fit": "trimtab.api",
     "load_config": "trimtab.config_files",
+    "Host": "trimtab.host",
+    "Tool": "trimtab.turns.tools",
+    "ToolContext": "trimtab.turns.tools",
+    "tool": "trimtab.turns.tools",
 }
 
 __all__ = [
@@ -50,17 +57,22 @@ __all__ = [
     "Conversation",
     "Conversion",
     "Diagnostic",
+    "Endpoint",
     "Entry",
     "Fit",
     "Grant",
+    "Host",
     "Interceptor",
     "Limits",
     "PluginCall",
     "TokenizerInfo",
+    "Tool",
+    "ToolContext",
     "afit",
     "convert",
     "fit",
     "load_config",
+    "tool",
 ]
 
 

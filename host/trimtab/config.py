@@ -5,6 +5,6 @@ from __future__ import annotations
 from trimtab.plain_pydantic import no_pydantic_plugins
 
 with no_pydantic_plugins():
-    from trimtab.config_models import Config, Grant, Interceptor, Limits
+    from trimtab.config_models import Config, Endpoint, Grant, Interceptor, Limits
 
-__all__ = ["Config", "Grant", "Interceptor", "Limits"]
+__all__ = ["Config", "Endpoint", "Grant", "Interceptor", "Limits"]

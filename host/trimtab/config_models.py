@@ -56,6 +56,53 @@ class Interceptor(BaseModel):
     settings: dict[str, object] = Field(default_factory=dict)
 
 
+class Endpoint(BaseModel):
+    """A provider to ask: which driver, where, with which key, within which limits.
+
+    - `driver`: the driver's name; left out, it is the name of the endpoint.
+    - `base_url`: where requests go, with the path before the driver's own; left out, the driver's usual one. The
+      only address a request of this endpoint ever goes to: nothing is redirected.
+    - `key_variable`: the environment variable that holds the key; left out, the driver's usual one at the driver's
+      usual address, and no key at an address of your own.
+    - `settings`: the driver's own settings.
+    - `connect_seconds` to open a connection, `first_byte_seconds` until the answer begins, `idle_seconds` between
+      two pieces of it, keep-alive signs included; `answer_seconds` for a whole answer.
+    - `retries`: how often a call is tried again where that is safe.
+    - `retention`: for how many seconds the provider keeps a conversation, where it keeps one; 0 asks it not to.
+    - `ca_file`: certificates to trust besides the usual ones.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    driver: str = ""
+    base_url: str = ""
+    key_variable: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
+    settings: dict[str, object] = Field(default_factory=dict)
+    connect_seconds: _Seconds = 10.0
+    first_byte_seconds: _Seconds = 120.0
+    idle_seconds: _Seconds = 60.0
+    answer_seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = 3600.0
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    retention: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    ca_file: Path | None = None
+
+    @field_validator("base_url")
+    @classmethod
+    def _check_url(cls, value: str) -> str:
+        if not value:
+            return value
+        from urllib.parse import urlsplit
+
+        try:
+            parts = urlsplit(value)
+            sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            sound = False
+        if not sound or any(mark in value for mark in "@?#\\") or not value.isascii() or not value.isprintable():
+            raise ValueError("must be an http or https address without user, query and fragment")
+        return value.rstrip("/")
+
+
 class Config(BaseModel):
     """The host app's decisions. All of them are optional, and none is read from a file: `load_config` does that.
 
@@ -77,6 +124,7 @@ class Config(BaseModel):
     - `workers`: how many worker processes there may be at once.
     - `models`: model name → figures that go before the catalogue's (`context_limit`, `max_input`,
       `max_output`, `encoding`, `provider`).
+    - `providers`: name → an endpoint that turns may go to.
 
     Raises ConfigError when a field is wrong.
     """
@@ -96,6 +144,7 @@ class Config(BaseModel):
     grants: dict[str, Grant] = Field(default_factory=dict)
     workers: Annotated[int, Field(ge=1, le=256)] = 4
     models: dict[str, dict[str, object]] = Field(default_factory=dict)
+    providers: dict[str, Endpoint] = Field(default_factory=dict)
 
     def __init__(self, /, **fields: object) -> None:
         try:
@@ -158,7 +207,12 @@ _USUAL_LIMITS = Limits()
 _LEAST = Grant()
 
 
-_MODELS: dict[str, type[BaseModel]] = {"limits": Limits, "grants": Grant, "interceptors": Interceptor}
+_MODELS: dict[str, type[BaseModel]] = {
+    "limits": Limits,
+    "grants": Grant,
+    "interceptors": Interceptor,
+    "providers": Endpoint,
+}
 _MOST_FAULTS = 10
 
 

@@ -9,6 +9,8 @@ import click
 _COMMANDS = {
     "fit": "trimtab.cli.fit:fit_command",
     "convert": "trimtab.cli.convert:convert_command",
+    "chat": "trimtab.cli.chat:chat_command",
+    "audit": "trimtab.cli.audit:audit_command",
     "models": "trimtab.cli.listings:models_command",
     "strategies": "trimtab.cli.listings:strategies_command",
     "plugins": "trimtab.cli.plugins:plugins_command",
@@ -32,7 +34,7 @@ class _LazyGroup(click.Group):
 EXIT_CODES = """\b
 Exit codes:
   0    done
-  1    a fault of Trimtab itself (TRIMTAB_DEBUG=1 shows where)
+  1    a turn of a chat failed, or a fault of Trimtab itself (TRIMTAB_DEBUG=1 shows where)
   2    bad input or usage
   3    what must stay is over the budget
   4    a plugin breaks a rule of its contract

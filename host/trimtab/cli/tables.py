@@ -49,8 +49,8 @@ def _widths(natural: dict[str, int], width: int, gap: int) -> dict[str, int]:
         return natural
     widths = dict(natural)
     rest = width - sum(natural[name] + gap for name in natural if name not in (MESSAGE, ID))
-    if rest < _LEAST_ID + gap + _LEAST_MESSAGE:
-        del widths[ID]
+    if ID not in natural or rest < _LEAST_ID + gap + _LEAST_MESSAGE:
+        widths.pop(ID, None)
     else:
         widths[ID] = min(natural[ID], _WIDEST_ID, max(_LEAST_ID, (rest - gap) * 2 // 5))
         rest -= widths[ID] + gap

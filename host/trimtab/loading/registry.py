@@ -18,6 +18,7 @@ from trimtab_sdk.errors import (
     PluginLoadError,
     PluginNotTrustedError,
     UnknownFormatError,
+    UnknownProviderError,
     UnknownStrategyError,
 )
 
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from trimtab.config import Config
     from trimtab_sdk.codec import Codec
     from trimtab_sdk.counting import Tokenizer
+    from trimtab_sdk.provider import Provider
 
 STRATEGIES = "trimtab.strategies"
 INTERCEPTORS = "trimtab.interceptors"
 CODECS = "trimtab.codecs"
 TOKENIZERS = "trimtab.tokenizers"
+PROVIDERS = "trimtab.providers"
 CONFINED = frozenset({"confined", "unprotected-install"})
 
 _loaded: dict[tuple[object, ...], object] = {}
@@ -38,7 +41,7 @@ _loading = threading.Lock()
 
 
 class ContextStrategyRegistry:
-    """Strategies, interceptors, tokenizers and codecs by name. Safe to share between threads.
+    """Strategies, interceptors, tokenizers, codecs and providers by name. Safe to share between threads.
 
     What is registered here goes before what is installed, and is trusted: the host app handed it over
     itself. The names of built-ins are reserved; `replace=True` overrides one on purpose.
@@ -70,6 +73,10 @@ class ContextStrategyRegistry:
     def register_codec(self, name: str, codec: Codec, *, replace: bool = False) -> Callable[[], None]:
         """Register a codec under the name of its format; give the function that takes it out."""
         return self._add(CODECS, name, codec, replace=replace)
+
+    def register_provider(self, name: str, provider: Provider, *, replace: bool = False) -> Callable[[], None]:
+        """Register a provider driver by its name; give the function that takes it out."""
+        return self._add(PROVIDERS, name, provider, replace=replace)
 
     def strategy(self, name: str, config: Config) -> Plugin:
         """Give the strategy of this name.
@@ -138,6 +145,25 @@ class ContextStrategyRegistry:
         """Give the names of the codecs that can be used, sorted."""
         own = {name for group, name in self._own if group == CODECS}
         ready = {row.name for row in in_process(CODECS, config=config)}
+        return tuple(sorted(own | ready))
+
+    def provider(self, name: str, config: Config) -> Provider:
+        """Give the provider driver of this name. Raises UnknownProviderError or an error of loading."""
+        own = self._own.get((PROVIDERS, name))
+        if own is not None:
+            return cast("Provider", own)
+        row = find(PROVIDERS, name, config=config)
+        if row is None:
+            known = self.provider_names(config)
+            raise UnknownProviderError(
+                f"there is no provider {name!r}; known are {', '.join(known)}", name=name, known=known
+            )
+        return cast("Provider", _load_once(row, load_driver))
+
+    def provider_names(self, config: Config) -> tuple[str, ...]:
+        """Give the names of the provider drivers that can be used, sorted."""
+        own = {name for group, name in self._own if group == PROVIDERS}
+        ready = {row.name for row in in_process(PROVIDERS, config=config)}
         return tuple(sorted(own | ready))
 
     def strategy_names(self, config: Config | None = None) -> tuple[str, ...]:

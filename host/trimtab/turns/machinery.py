@@ -1,0 +1,78 @@
+"""What all turns of a host share."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from trimtab.turns.heartbeat import LEASE_SECONDS
+from trimtab.turns.tools import ToolBox, ToolLimits
+
+if TYPE_CHECKING:
+    from trimtab.config import Config
+    from trimtab.loading.registry import ContextStrategyRegistry
+    from trimtab.store.protocol import Store
+    from trimtab.turns.granting import Credentials
+    from trimtab.turns.held_chats import HeldChats
+    from trimtab.turns.running import TurnRunner
+    from trimtab.turns.transport import Transport
+    from trimtab.usage import UsageRatios
+
+_MOST_STALE = 1024
+LOG = logging.getLogger("trimtab.turns")
+_Result = TypeVar("_Result")
+
+
+@dataclass(slots=True, kw_only=True)
+class Machinery:
+    """The parts that turns work with.
+
+    - `clock` gives seconds since 1970, `sleep` waits for seconds. `environ` holds the keys, but
+      for those that `credentials` hand out, by the name of the endpoint.
+    - `stale` is chat id → the provider that cannot read its own reasoning in it any more, and the id of the last
+      message that holds such. Known to this process alone: another one finds out by one refused call.
+    - `running` are the turns of this process by id, `tasks` all that run.
+    - `lease_seconds`: for how long a turn is leased without a sign of life.
+    - `prune_at`: when old events are to be dropped next.
+    """
+
+    store: Store
+    chats: HeldChats
+    transport: Transport
+    config: Config
+    registry: ContextStrategyRegistry
+    tools: ToolBox
+    pool: Executor
+    clock: Callable[[], float]
+    sleep: Callable[[float], Awaitable[None]]
+    environ: Mapping[str, str] = field(repr=False)
+    credentials: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
+    ratios: UsageRatios
+    tool_limits: ToolLimits = field(default_factory=ToolLimits)
+    lease_seconds: float = LEASE_SECONDS
+    prune_at: float = 0.0
+    running: dict[str, TurnRunner] = field(default_factory=dict)
+    stale: dict[str, tuple[str, str]] = field(default_factory=dict)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def note_stale(self, chat_id: str, provider: str, until: str) -> None:
+        """Remember up to which message of a chat a provider cannot read its reasoning; of many chats, the last."""
+        self.stale.pop(chat_id, None)
+        self.stale[chat_id] = (provider, until)
+        if len(self.stale) > _MOST_STALE:
+            del self.stale[next(iter(self.stale))]
+
+    def stale_until(self, chat_id: str, provider: str) -> str:
+        """Give the id of the last message whose reasoning a provider cannot read, empty when it can read all."""
+        known = self.stale.get(chat_id)
+        return known[1] if known is not None and known[0] == provider else ""
+
+    async def in_pool(self, function: Callable[..., _Result], *args: object, **options: object) -> _Result:
+        """Run a fit, or what else takes the processor, on a thread of its own pool."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.pool, partial(function, *args, **options))

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import case_invariants as always
 from case_counting import count_text
-from case_covers import Always, Cover, FactCheck, Waits, by
+from case_covers import Always, Cover, FactCheck, by
 from case_files import Key
 from case_run import Origin, Run
 from case_setup import fit
 from case_targets import reasons_on_the_way
+from case_turns_after import the_turn_after_that_works_too
 from case_views import strings_in
 
 NEARLY = 0.8
@@ -175,7 +176,7 @@ WIRES: Mapping[str, tuple[Cover, ...]] = {
         the_result_stands_behind_its_call,
         the_only_result_is_the_real_one,
         nothing_is_inserted,
-        Waits("turns"),
+        the_turn_after_that_works_too,
     ),
     "35": (
         Always(always.what_is_sent_is_valid),

@@ -6,10 +6,11 @@ import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from case_formats import HEAD, WIRES
+from case_formats import HEAD, PROVIDERS, WIRES
 
 Json: TypeAlias = Any
 """A JSON value out of a case file."""
@@ -17,7 +18,17 @@ Key: TypeAlias = str | int
 """How a case names a message: by id in `neutral`, by place in the wire formats, the text of the head as HEAD."""
 
 FOLDER = Path(__file__).parent / "cases"
-PRODUCT = frozenset({"fit", "plugins", *(f"codec:{wire.codec}" for wire in WIRES.values())})
+DRIVERS = frozenset(entry.name for entry in entry_points(group="trimtab.providers"))
+PRODUCT = frozenset(
+    {
+        "fit",
+        "plugins",
+        "turns",
+        *(f"codec:{wire.codec}" for wire in WIRES.values()),
+        *(f"provider:{name}" for name in DRIVERS),
+        *(f"cursor:{name}" for name in DRIVERS & {"openai", "gemini"}),
+    }
+)
 STRATEGIES = frozenset({"truncate", "summarize", "vector-recall", "manual"})
 KNOWN_KEYS = frozenset(
     {
@@ -31,6 +42,8 @@ KNOWN_KEYS = frozenset(
         "append",
         "tools",
         "settings",
+        "request",
+        "active_leaf",
         "expect",
         *(wire.head_key for wire in WIRES.values() if wire.head_key),
     }
@@ -53,6 +66,17 @@ class Case:
     @property
     def needs(self) -> tuple[str, ...]:
         return tuple(self.data["needs"])
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether it runs through the turns of a chat, not through a fit alone."""
+        return "turns" in self.needs
+
+    @property
+    def provider(self) -> str:
+        """Whom its turns go to; where it does not say, any provider that gets the whole conversation each time."""
+        named = self.data.get("request", self.expect).get("provider", "openai-compatible")
+        return str(named)
 
     @property
     def messages(self) -> list[Json]:
@@ -122,6 +146,8 @@ def missing(case: Case) -> tuple[str, ...]:
     strategy = case.settings["strategy"]
     if strategy not in STRATEGIES and "plugins" not in case.needs:
         lacking.append(f"strategy:{strategy}")
+    if case.has_turns and case.provider not in PROVIDERS and not any("cursor:" in need for need in lacking):
+        lacking.append(f"provider:{case.provider}")
     return tuple(lacking)
 
 

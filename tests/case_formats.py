@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 HEAD = "system"
 """How a case names the system text where the wire has a field of its own for it."""
@@ -43,5 +43,35 @@ MODELS: Mapping[str, str] = {
     "any-openai-model": "gpt-4.1",
     "any-anthropic-model": "claude-opus-4-5",
     "any-gemini-model": "gemini-2.5-flash",
+    "deepseek-reasoner-like": "deepseek-reasoner",
 }
 """Placeholder in `settings.model` → a model of the catalogue. The first three are counted exactly."""
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A provider that turns of a case go to: its driver, the format of its requests, the driver's settings.
+
+    `rules` names the server that takes them, where it is not the usual one of that format.
+    """
+
+    driver: str
+    form: str
+    settings: Mapping[str, object] = field(default_factory=dict)
+    rules: str = ""
+
+    @property
+    def server(self) -> str:
+        """The name of its server in `case_turns_fakes.py`."""
+        return self.rules or self.form
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "openai-compatible": Provider("openai-compatible", "openai-chat"),
+    "deepseek": Provider("deepseek", "openai-chat", rules="deepseek"),
+    "without-reasoning": Provider("openai-compatible", "openai-chat", {"send_reasoning": "never"}),
+    "openai": Provider("openai", "responses"),
+    "anthropic": Provider("anthropic", "anthropic"),
+    "gemini": Provider("gemini", "interactions", {"thinking_summaries": "auto"}),
+}
+"""Name of a provider in a case → how it is asked. Each `server` is in `case_turns_fakes.py`."""

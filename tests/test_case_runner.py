@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import case_invariants as always
+import case_turns_always as of_turns
+import case_turns_cursors as of_cursors
 from case_budgets import budgets, tokens
 from case_checks import CHECKS, check_fields
 from case_counting import Count, count_request, count_text
@@ -23,6 +28,12 @@ from case_runner import run_case
 from case_setup import Setup
 from case_steps import steps_of
 from case_targets import check_conversion
+from case_turns_checks import STORY_CHECKS, check_story_fields
+from case_turns_covers import Partly, check_story_fact
+from case_turns_plan import plan_of
+from case_turns_play import play
+from case_turns_runner import run_story
+from case_turns_story import Story, Told
 from case_viewers import views_of
 from case_wire_chat import chat_faults
 from case_wires import empty_contents
@@ -492,3 +503,305 @@ def test_thinking_leads_to_its_answer_and_the_calls_behind_that() -> None:
     assert grouped([QUESTION, thought, *calls, *outputs, QUESTION], "responses") == [[0], [1, 2, 3, 4, 5], [6]]
     assert grouped([thought, thought, calls[0], outputs[1]], "responses") == [[0, 1, 2, 3]]
     assert grouped([thought, QUESTION, *calls, *outputs], "responses") == [[0], [1], [2, 5], [3, 4]]
+
+
+BEFORE: Json = {"turn": 1, "n": 1}
+STEPS: list[Json] = [
+    {
+        "do": "turn",
+        "user": "Weigh it.",
+        "provider_replies": [
+            {"tool_calls": [{"id": "c1", "name": "weigh", "arguments": {}}]},
+            {"text": "It weighs 31.4 kilos."},
+        ],
+        "tool_runs": [{"call": "c1", "result": "31.4"}],
+    },
+    {"do": "turn", "user": TEXT, "provider_replies": [{"status": 400, "error": {"message": "no"}}]},
+    {
+        "do": "parallel",
+        "turns": [{"user": "Well?", "provider_replies": [{"text": "Heavy."}]}, {"user": "Now?"}],
+    },
+]
+
+
+def turns(steps: list[Json], **expect: Any) -> Case:
+    """A case whose steps run through turns, with a budget that the long text of `STEPS` and more fit in."""
+    request = {"provider": "openai-compatible", "chat": {"system": "Be brief."}, "steps": steps}
+    made = case([], {"outcome": "ok", **expect}, budget={"max_input": 110})
+    data = {key: value for key, value in made.data.items() if key != "messages"}
+    needs = ["turns", "codec:chat-completions"]
+    return Case("made", "made.json", {**data, "format": "openai-chat", "needs": needs, "request": request})
+
+
+@functools.cache
+def told() -> Story:
+    """A story of four turns: one with a tool, one that fails, one that runs while another one is refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        (story,) = run_story(turns(STEPS), Path(folder))
+    of_turns.check_always(story)
+    check_story_fields(story)
+    return story
+
+
+def asked(**wanted: Json) -> Json:
+    return [{"turn": 3, "n": 1, **wanted}]
+
+
+WRONG_OF_A_STORY: dict[str, list[Json]] = {
+    "outcome": ["error_in_stream", "error"],
+    "provider": ["deepseek"],
+    "turn_outcomes": [{"2": "turn_completed"}],
+    "error_codes": [{"2": "PROVIDER_OVERLOADED"}],
+    "parallel_error_code": ["TURN_FAILED"],
+    "finish": [{"3": "length"}],
+    "final_text": [{"1": "It weighs"}],
+    "provider_calls": [5],
+    "requests_per_turn": [{"1": 1}],
+    "requests_per_turn_at_most": [{"1": 1}],
+    "tool_runs": [2, {"weigh": 0}, {"weigh": 1, "lift": 1}],
+    "provider_requests": [
+        asked(must_have={"model": "gpt-4"}),
+        asked(must_have_keys=["temperature"]),
+        asked(must_not_have=["messages"]),
+        asked(must_contain_text=["Now?"]),
+        asked(must_not_contain_text=["Well?"]),
+        asked(begins_with=BEFORE),
+        asked(same_as=BEFORE),
+        asked(model_sees=["Now?"]),
+        asked(model_sees_not=["Well?"]),
+        [{"turn": 3, "n": 2}],
+    ],
+    "must_have": [{"stream": False}],
+    "must_contain": ["Now?"],
+    "must_lack": ["Well?"],
+    "must_keep": [["u1"]],
+    "must_exclude": [["u3"]],
+    "order": [["u3", "s"]],
+    "reasons": [{"u1": ["manual"]}],
+    "because": [{"s": "pinned"}],
+    "inserted": [["summarize"]],
+    "needs_trim": [False],
+    "max_tokens": [20],
+    "first_role_in": [["user"]],
+    "audit": [
+        {"3": ["decision continue_with_cursor"]},
+        {"3": ["status failed"]},
+        {"1": ["3 calls"]},
+        {"3": ["cause nothing_stored"]},
+        {"3": ["reason cursor_expired"]},
+        {"3": ["cursor refused: cursor_expired"]},
+        {"3": ["cursor refused: cursor_expired or cursor_invalid"]},
+        {"3": ["one full replay"]},
+    ],
+    "degraded": [{"1": ["cursor_expired"]}],
+    "cursors": [{"1": "a1"}],
+    "stored_after": [
+        {"user": "Now?"},
+        {"assistant_starts_with": "Light"},
+        {"order": ["s", "u1", "a1"]},
+        {"incomplete": ["a1"]},
+    ],
+}
+"""Field → values that do not hold for `told()`."""
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [(field, value) for field, values in WRONG_OF_A_STORY.items() for value in values]
+)
+def test_a_field_that_does_not_hold_for_a_story_is_found(field: str, value: Json) -> None:
+    story = told()
+    texts = ("must_contain", "must_lack")
+    with pytest.raises(AssertionError):
+        STORY_CHECKS[field](story, story.last, [value] if field in texts else value)
+
+
+def test_every_field_of_stories_is_shown_to_fail() -> None:
+    assert WRONG_OF_A_STORY.keys() == STORY_CHECKS.keys()
+
+
+def test_what_a_turn_of_a_step_expects_is_checked_of_that_turn() -> None:
+    story = told()
+    first = replace(story.told[0], expect={"must_contain": ["Well?"]})
+    with pytest.raises(AssertionError, match="is not sent"):
+        check_story_fields(replace(story, told=(first, *story.told[1:])))
+
+
+def last_turn(story: Story, **changes: Any) -> Story:
+    """The story with its last turn changed."""
+    return replace(story, told=tuple(replace(one, **changes) if one is story.last else one for one in story.told))
+
+
+def with_audit(story: Story, **changes: Any) -> Story:
+    return last_turn(story, audit=replace(story.last.the_audit, **changes))
+
+
+def first_block(story: Story, **changes: Any) -> Story:
+    first, *rest = story.last.the_audit.blocks
+    return with_audit(story, blocks=(replace(first, **changes), *rest))
+
+
+def unsent(story: Story) -> Story:
+    """The story with a body that says nothing; the digest is that of the real one."""
+    body = {"messages": [{"role": "tool"}]}
+    return last_turn(story, sent=(replace(story.last.last_sent, body=body, seen=None),))
+
+
+STORY_TAMPERINGS: dict[Callable[..., None], Callable[[Story], Story]] = {
+    of_turns.servers_take_every_request: lambda story: replace(story, left=1),
+    of_turns.nothing_stored_is_lost_or_doubled: lambda story: last_turn(story, stored=story.last.stored[1:]),
+    of_turns.every_input_is_stored: lambda story: replace(story, known={}),
+    of_turns.stored_messages_grow_in_number: lambda story: last_turn(story, stored=story.last.stored[::-1]),
+    of_turns.a_turn_has_one_end: lambda story: last_turn(story, events=story.last.events * 2),
+    of_turns.an_ended_turn_leaves_the_chat_free: lambda story: last_turn(
+        story, chat=replace(story.last.chat, turn_id="x")
+    ),
+    of_turns.no_cursor_is_kept_where_there_is_none: lambda story: last_turn(
+        story, chat=replace(story.last.chat, last_provider_state="{}")
+    ),
+    of_turns.the_audit_is_that_of_the_turn: lambda story: with_audit(story, status="prepared"),
+    of_turns.the_audit_tells_what_was_sent: lambda story: with_audit(story, request_digest=""),
+    of_turns.the_audit_accounts_for_the_branch: lambda story: with_audit(
+        story, blocks=story.last.the_audit.blocks[1:]
+    ),
+    of_turns.the_figures_add_up: lambda story: with_audit(story, recount=story.last.the_audit.recount + 1),
+    of_turns.reasons_are_the_stable_ones: lambda story: first_block(story, reason="boring"),
+    of_turns.what_is_sent_is_valid: unsent,
+}
+"""What always holds → a change to a story that breaks it."""
+
+
+@pytest.mark.parametrize(
+    "check", [*of_turns.OF_STORIES, *of_turns.OF_TURNS], ids=lambda check: str(check.__name__)
+)
+def test_what_always_holds_is_found_when_it_does_not(check: Callable[..., None]) -> None:
+    story = STORY_TAMPERINGS[check](told())
+    told_of: list[tuple[Told, ...]] = [()] if check in of_turns.OF_STORIES else [(story.last,)]
+    with pytest.raises(AssertionError):
+        check(story, *told_of[0])
+
+
+CURSOR_STEPS: list[Json] = [
+    {"do": "turn", "user": "Weigh it.", "provider_replies": [{"id": "one", "text": "It weighs 31.4 kilos."}]},
+    {"do": "forget"},
+    {"do": "turn", "user": "Sure?", "provider_replies": [{"id": "two", "text": "Quite sure."}]},
+    {"do": "turn", "user": "Well?", "provider_replies": [{"id": "three", "text": "Heavy."}]},
+]
+
+
+@functools.cache
+def continued() -> Story:
+    """A story with a provider that forgets the chat once; its last turn goes on by a cursor."""
+    made = turns(CURSOR_STEPS)
+    request = {**made.data["request"], "provider": "openai"}
+    with tempfile.TemporaryDirectory() as folder:
+        story = play(made.with_data(request=request, settings=ROOMY), Path(folder))
+    of_turns.check_always(story)
+    return story
+
+
+ROOMY: Json = {"budget": {"max_input": 2000}, "model": "any", "strategy": "truncate"}
+
+
+def seeing_more(story: Story) -> Story:
+    """The story with a model that sees the first message twice."""
+    sent = story.last.last_sent
+    return last_turn(story, sent=(replace(sent, seen=[*sent.whole[:1], *sent.whole]),))
+
+
+CURSOR_TAMPERINGS: dict[Callable[..., None], Callable[[Story], Story]] = {
+    of_cursors.told_three_ways: lambda story: last_turn(story, log=("[continuation][degrade] reason=x",)),
+    of_cursors.the_provider_sees_nothing_else: seeing_more,
+    of_cursors.with_a_cursor_only_what_is_new_is_sent: lambda story: last_turn(
+        story, sent=(replace(story.last.last_sent, body={"input": story.last.last_sent.whole}),)
+    ),
+    of_cursors.no_cursor_is_shown: lambda story: last_turn(story, log=tuple(story.answers)),
+}
+"""What always holds where a provider keeps the chat → a change to a story that breaks it."""
+
+
+@pytest.mark.parametrize("check", of_cursors.OF_CURSORS, ids=lambda check: str(check.__name__))
+def test_what_always_holds_of_cursors_is_found_when_it_does_not(check: Callable[..., None]) -> None:
+    story = CURSOR_TAMPERINGS[check](continued())
+    with pytest.raises(AssertionError):
+        check(story, story.last)
+
+
+def test_a_notice_that_is_missing_is_found() -> None:
+    story, turn = continued(), continued().turn(2)
+    (notice,) = of_cursors.notices_of(turn)
+    kept = tuple(one for one in turn.stored if notice not in one.message.parts)
+    silent = replace(turn, stored=kept)
+    with pytest.raises(AssertionError):
+        of_cursors.told_three_ways(replace(story, told=(story.told[0], silent)), silent)
+
+
+def test_a_message_that_is_stored_twice_is_found() -> None:
+    story = last_turn(told(), stored=told().last.stored * 2)
+    with pytest.raises(AssertionError):
+        of_turns.nothing_stored_is_lost_or_doubled(story)
+
+
+def test_steps_with_words_nobody_reads_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(KeyError, match="dance"):
+        play(turns([{"do": "dance"}]), tmp_path)
+    with pytest.raises(TypeError, match="loudly"):
+        play(turns([{"do": "turn", "user": "Hi", "loudly": True}]), tmp_path)
+    with pytest.raises(KeyError, match="mood"):
+        play(turns([{"do": "turn", "user": "Hi", "provider_replies": [{"mood": "good"}]}]), tmp_path)
+    with pytest.raises(KeyError, match="seconds"):
+        play(turns([]).with_data(settings={**turns([]).settings, "seconds": 1}), tmp_path)
+    with pytest.raises(ValueError, match="no sentence"):
+        STORY_CHECKS["audit"](told(), told().last, {"3": ["all is well"]})
+
+
+def test_a_reply_too_few_or_too_many_is_found(tmp_path: Path) -> None:
+    none = play(turns([{"do": "turn", "user": "Hi"}]), tmp_path)
+    two = play(turns([{"do": "turn", "user": "Hi", "provider_replies": [{"text": "Hi."}] * 2}]), tmp_path)
+    for story in (none, two):
+        with pytest.raises(AssertionError):
+            of_turns.servers_take_every_request(story)
+
+
+def test_a_repeated_step_counts() -> None:
+    step = {"do": "turn", "repeat": 2, "user": "Go {n}", "provider_replies": [{"text": "{n}"}]}
+    assert plan_of(turns([step])).steps == (
+        {"do": "turn", "user": "Go 1", "provider_replies": [{"text": "1"}]},
+        {"do": "turn", "user": "Go 2", "provider_replies": [{"text": "2"}]},
+    )
+
+
+def test_messages_become_turns_with_a_branch_where_a_parent_says_so() -> None:
+    messages = [
+        {"id": "s", "role": "system", "content": "Be brief."},
+        {"id": "u1", "role": "user", "content": "One?", "parent": "s"},
+        {"id": "a1", "role": "assistant", "content": "One.", "parent": "u1"},
+        {"id": "u2", "role": "user", "content": "Two?", "parent": "a1"},
+        {"id": "u3", "role": "user", "content": "Three?", "parent": "a1"},
+    ]
+    plan = plan_of(case(messages, {"outcome": "ok"}).with_data(needs=["turns"]))
+    assert [(step["do"], step.get("user", step.get("to"))) for step in plan.steps] == [
+        ("turn", "One?"),
+        ("turn", "Two?"),
+        ("branch", "a1"),
+        ("turn", "Three?"),
+    ]
+    assert [step["provider_replies"][0]["status"] for step in plan.steps if step["do"] == "turn"] == [
+        200,
+        400,
+        200,
+    ]
+
+
+def test_a_case_with_turns_runs_for_each_strategy_and_provider(tmp_path: Path) -> None:
+    steps: list[Json] = [{"do": "turn", "user": "Hi", "provider_replies": [{"text": "Hi."}]}]
+    each = {"for_each_strategy": ["truncate", "manual"], "for_each_provider": ["openai-compatible", "deepseek"]}
+    stories = run_story(turns(steps, **each), tmp_path)
+    ran = [(one.last.the_audit.provider, one.last.the_audit.strategy) for one in stories]
+    assert ran == list(itertools.product(each["for_each_provider"], each["for_each_strategy"]))
+    assert missing(turns(steps).with_data(request={"provider": "someone"})) == ("provider:someone",)
+
+
+def test_a_fact_that_is_covered_in_part_says_what_it_waits_for() -> None:
+    check_story_fact(Partly(lambda story: None, Waits("provider:nobody")), [told()])
+    with pytest.raises(AssertionError, match="is there now"):
+        check_story_fact(Partly(lambda story: None, Waits("turns")), [told()])

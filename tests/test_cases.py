@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +14,17 @@ from case_files import Case, load_cases, missing, unknown_keys
 from case_invariants import check_invariants
 from case_run import Run
 from case_runner import VARIANTS, run_case
+from case_turns_always import check_always
+from case_turns_checks import STORY_CHECKS, check_story_fields
+from case_turns_covers import check_story_fact
+from case_turns_facts import STORY_FACTS
+from case_turns_runner import STORY_VARIANTS, run_story
+from case_turns_story import Story
 
 ALL = load_cases()
 READY = tuple(case for case in ALL if not missing(case))
+FITS = tuple(case for case in READY if not case.has_turns)
+TURNS = tuple(case for case in READY if case.has_turns)
 BY_ID = {case.id: case for case in READY}
 
 RAN = [
@@ -39,8 +48,17 @@ RAN = [
     "41",
     "42",
     "46",
+    "47",
     "51",
     "53",
+    "54",
+    "55",
+    "58",
+    "60",
+    "61",
+    "64",
+    "65",
+    "71",
     "79",
     "82",
     "84",
@@ -48,24 +66,16 @@ RAN = [
 ]
 WAITING = {
     "13": ("complete",),
-    "47": ("turns",),
-    "54": ("turns",),
-    "55": ("turns", "cursor:openai"),
-    "58": ("turns", "cursor:openai"),
-    "60": ("turns", "cursor:openai"),
-    "61": ("turns", "cursor:gemini"),
-    "64": ("turns", "cursor:openai"),
-    "65": ("turns",),
-    "68": ("turns", "http"),
-    "69": ("turns", "http"),
-    "71": ("turns",),
-    "73": ("turns", "http"),
+    "68": ("http",),
+    "69": ("http",),
+    "73": ("http",),
     "74": ("lorebook",),
     "75": ("lorebook",),
     "78": ("lorebook",),
-    "88": ("turns", "http"),
+    "88": ("http",),
 }
-OWN_AT_LEAST = 135
+AREAS = {"budget", "pairing", "counting", "cursor", "plugin", "replay", "storage", "stream"}
+OWN_AT_LEAST = 167
 
 
 @functools.cache
@@ -73,7 +83,18 @@ def runs_of(case_id: str) -> tuple[Run, ...]:
     return tuple(run_case(BY_ID[case_id]))
 
 
-@pytest.mark.parametrize("case", READY, ids=lambda case: case.id)
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the stores of all stories are."""
+    return tmp_path_factory.mktemp("stories")
+
+
+@functools.cache
+def stories_of(case_id: str, folder: Path) -> tuple[Story, ...]:
+    return tuple(run_story(BY_ID[case_id], folder))
+
+
+@pytest.mark.parametrize("case", FITS, ids=lambda case: case.id)
 def test_every_field_of_the_case_holds(case: Case) -> None:
     runs = runs_of(case.id)
     assert runs
@@ -84,21 +105,47 @@ def test_every_field_of_the_case_holds(case: Case) -> None:
 
 @pytest.mark.parametrize(
     ("case_id", "number"),
-    [(case_id, number) for case_id in sorted(BY_ID) for number in range(len(FACTS.get(case_id, ())))],
+    [(case.id, number) for case in FITS for number in range(len(FACTS.get(case.id, ())))],
 )
 def test_every_fact_of_the_case_holds(case_id: str, number: int) -> None:
     check_fact(FACTS[case_id][number], runs_of(case_id))
 
 
+@pytest.mark.parametrize("case", TURNS, ids=lambda case: case.id)
+def test_every_field_of_the_turns_holds(case: Case, folder: Path) -> None:
+    stories = stories_of(case.id, folder)
+    assert stories
+    for story in stories:
+        check_always(story)
+        check_story_fields(story)
+
+
+@pytest.mark.parametrize(
+    ("case_id", "number"),
+    [(case.id, number) for case in TURNS for number in range(len(STORY_FACTS.get(case.id, ())))],
+)
+def test_every_fact_of_the_turns_holds(case_id: str, number: int, folder: Path) -> None:
+    check_story_fact(STORY_FACTS[case_id][number], stories_of(case_id, folder))
+
+
 def test_every_fact_has_its_cover() -> None:
     facts = {case.id: len(case.facts) for case in READY if case.facts}
-    assert facts == {case_id: len(covers) for case_id, covers in FACTS.items() if covers}
+    covers = {**FACTS, **STORY_FACTS}
+    assert facts == {case_id: len(listed) for case_id, listed in covers.items() if listed}
 
 
 def test_every_field_has_its_check() -> None:
-    for case in READY:
+    for case in FITS:
         fields = {*case.expect, *_inner_fields(case, "runs"), *_inner_fields(case, "steps")}
         assert fields - CHECKS.keys() - {"facts", "max_input", *VARIANTS} == set(), case.file
+        assert unknown_keys(case) == set(), case.file
+
+
+def test_every_field_of_turns_has_its_check() -> None:
+    for case in TURNS:
+        steps = case.data.get("request", {}).get("steps", ())
+        fields = {*case.expect, *(field for step in steps for field in step.get("expect", ()))}
+        assert fields - STORY_CHECKS.keys() - {"facts", *STORY_VARIANTS} == set(), case.file
         assert unknown_keys(case) == set(), case.file
 
 
@@ -118,7 +165,7 @@ def test_ids_are_unique_and_own_cases_are_many() -> None:
     assert len(set(ids)) == len(ids)
     own = [case for case in READY if case.is_own]
     assert len(own) >= OWN_AT_LEAST
-    assert {case.data["area"] for case in own} == {"budget", "pairing", "counting", "plugin", "replay"}
+    assert {case.data["area"] for case in own} == AREAS
     assert all(case.file == f"{case.id}.json" for case in own)
 
 

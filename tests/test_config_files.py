@@ -61,6 +61,9 @@ def test_every_field_can_be_written_as_it_is_called_in_python(tmp_path: Path) ->
 
         [models.my-model]
         context_limit = 32768
+
+        [providers.local]
+        base_url = "http://127.0.0.1:8000/v1"
         """,
     )
 
@@ -80,6 +83,7 @@ def test_every_field_can_be_written_as_it_is_called_in_python(tmp_path: Path) ->
         limits={"recap": {"seconds": 1.5}},
         grants={"recap": {"meta": ["lang"]}},
         models={"my-model": {"context_limit": 32768}},
+        providers={"local": {"base_url": "http://127.0.0.1:8000/v1"}},
     )
     assert set(Config.model_fields) == config.model_fields_set
 

@@ -13,7 +13,9 @@ import pytest
 
 import trimtab
 import trimtab_sdk
+from cli.keyboards import Keyboard
 from talks import count, fit, ids, talk, turn
+from trimtab.config_models import Endpoint
 from trimtab.fitting.guard import STRATEGY_REASONS
 
 ROOT = Path(__file__).parent.parent
@@ -51,6 +53,24 @@ def test_the_readme_shows_what_the_command_prints() -> None:
         assert line.rstrip() in printed
 
 
+def test_the_readme_shows_the_talk_as_it_goes(tmp_path: Path) -> None:
+    shown = re.search(r"\$ trimtab (chat .*?)\n(.*?)```", README, re.DOTALL)
+    assert shown is not None
+    lines = shown[2].splitlines()
+    with Keyboard(*shown[1].split(), "--store", tmp_path / "chats.db") as keyboard:
+        for typed in (line.removeprefix("> ") for line in lines if line.startswith("> ")):
+            keyboard.wait_for("> ")
+            keyboard.type(f"{typed}\n")
+            keyboard.wait_for("\n")
+        keyboard.wait_for("\n> ")
+        keyboard.type("/quit\n")
+        assert keyboard.end() == 0
+
+    printed = [line.rstrip() for line in keyboard.shown.splitlines()]
+    told = [line for line in lines if line.rstrip() and line != "…" and not line.startswith("chat ")]
+    assert [line for line in told if line.rstrip() not in printed] == []
+
+
 def test_the_host_app_runs() -> None:
     done = subprocess.run(
         [sys.executable, "examples/host_app.py"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -60,8 +80,19 @@ def test_the_host_app_runs() -> None:
 
 def test_every_error_code_is_in_the_reference() -> None:
     errors: list[Any] = [getattr(trimtab_sdk, name) for name in trimtab_sdk.__all__ if name.endswith("Error")]
-    codes = {error.code for error in errors if not error.__subclasses__()} - {"UNKNOWN_PROVIDER"}
+    ours = [error for error in errors if issubclass(error, trimtab_sdk.TrimtabError)]
+    codes = {error.code for error in ours if not error.__subclasses__()} - {trimtab_sdk.TrimtabError.code}
     assert [code for code in sorted(codes) if f"`{code}`" not in REFERENCE] == []
+
+
+def test_every_field_of_an_endpoint_is_in_the_configuration_page() -> None:
+    page = (ROOT / "docs/configuration.md").read_text()
+    fields = Endpoint.model_fields
+    section = page[page.index("## Providers") : page.index("## Trust")]
+
+    assert re.findall(r"^\| `(\w+)`", section, re.MULTILINE) == list(fields)
+    for name in ("connect_seconds", "first_byte_seconds", "idle_seconds", "answer_seconds", "retries"):
+        assert f"| `{name}` | `{fields[name].default:g}` |" in section
 
 
 def test_every_reason_is_in_the_reference() -> None:

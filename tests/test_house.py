@@ -14,7 +14,20 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ["host", "sdk", "strategies", "plugins", "tests", "examples", "scripts"]
-HEAVY = {"pydantic", "httpx", "tiktoken", "stevedore", "rich", "bpe_openai", "jsonschema", "importlib_metadata"}
+HEAVY = {
+    "alembic",
+    "httpcore",
+    "psycopg",
+    "pydantic",
+    "sqlalchemy",
+    "httpx",
+    "tiktoken",
+    "stevedore",
+    "rich",
+    "bpe_openai",
+    "jsonschema",
+    "importlib_metadata",
+}
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:

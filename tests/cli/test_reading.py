@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -218,7 +219,12 @@ def test_any_single_json_value_is_read(tmp_path: Path) -> None:
         read_json(file_of(tmp_path, "[] []"))
 
 
-texts = st.text(st.characters(codec=None), max_size=20)
+def has_no_pair(text: str) -> bool:
+    """Whether no two halves of a character stand side by side: JSON reads those as a whole one."""
+    return not re.search("[\ud800-\udbff][\udc00-\udfff]", text)
+
+
+texts = st.text(st.characters(codec=None), max_size=20).filter(has_no_pair)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),

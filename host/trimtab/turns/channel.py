@@ -34,11 +34,6 @@ class Channel:
             self._queue.get_nowait()
         self._queue.put_nowait(None)
 
-    @property
-    def is_deserted(self) -> bool:
-        """Whether nobody listens any more."""
-        return self._deserted.is_set()
-
     async def get(self) -> TurnEvent | None:
         """Give the next event, None at the end. Raises the error that ended the turn before it began."""
         item = await self._queue.get()

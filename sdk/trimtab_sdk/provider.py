@@ -13,8 +13,13 @@ from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 from trimtab_sdk.codec import Encoded
 
-ContinuationMode: TypeAlias = Literal["responses", "interactions", "stateless-loop"]
-"""How a conversation is carried from one turn to the next."""
+ContinuationMode: TypeAlias = Literal["responses", "interactions", "threads", "stateless-loop"]
+"""How a conversation is carried from one turn to the next.
+
+In `responses`, `interactions` and `threads` the server keeps it and a cursor stands for it. With a cursor of a
+thread neither system text nor tools are sent again, and it can be used once. In `stateless-loop` all of it is
+sent each time.
+"""
 
 Finish: TypeAlias = Literal["stop", "length", "tool-calls", "content-filter", "refusal", "pause", "other"]
 """Why an answer ended. `length` is the output limit; `pause` asks to be called again."""
@@ -243,6 +248,8 @@ class Fault:
     - `retry_after`: seconds, where the body tells them.
     - `stale_reasoning`: the request is refused for reasoning that the provider cannot read any more; it may pass
       without.
+    - `unkept`: the request is refused because the provider does not keep a conversation such as this one; it may
+      pass with `keep` unset.
     """
 
     code: FaultCode
@@ -254,6 +261,7 @@ class Fault:
     needed: int | None = None
     retry_after: float | None = None
     stale_reasoning: bool = False
+    unkept: bool = False
 
 
 class ProviderFaultError(Exception):
@@ -367,10 +375,37 @@ class Provider(Protocol):
 
 
 @runtime_checkable
+class KeepsByChoice(Protocol):
+    """What a driver has besides when the settings of an endpoint decide whether its server keeps the conversation.
+
+    What these say goes before `mode` and `retention`, which hold where nothing is set.
+    """
+
+    def mode_for(self, settings: Mapping[str, object]) -> ContinuationMode:
+        """How a conversation is carried from one turn to the next, under these settings."""
+        ...
+
+    def retention_for(self, settings: Mapping[str, object]) -> float | None:
+        """For how many seconds the server keeps a conversation by itself, under these settings."""
+        ...
+
+
+def mode_of(provider: Provider, settings: Mapping[str, object]) -> ContinuationMode:
+    """Give the mode of a driver under the settings of an endpoint."""
+    return provider.mode_for(settings) if isinstance(provider, KeepsByChoice) else provider.mode
+
+
+def retention_of(provider: Provider, settings: Mapping[str, object]) -> float | None:
+    """Give for how many seconds the server of a driver keeps a conversation, under the settings of an endpoint."""
+    return provider.retention_for(settings) if isinstance(provider, KeepsByChoice) else provider.retention
+
+
+@runtime_checkable
 class CountsTokens(Protocol):
     """What a driver has besides when its server counts the tokens of a request that is not made.
 
-    The count holds what the server keeps of the conversation: with a cursor nobody else knows all of it.
+    The count holds what the server keeps of the conversation: with a cursor nobody else knows all of it. In the
+    mode `threads` it is asked without a cursor.
     """
 
     def count_request(self, call: ProviderCall) -> ProviderRequest:

@@ -245,6 +245,15 @@ class TestAnthropic(ProviderContract):
         return Anthropic
 
 
+class TestAnthropicThreads(ProviderContract):
+    streams = claimed("anthropic", "streams")
+    settings: Mapping[str, object] = {"threads": True, "thinking_mismatch": "drop_block"}
+
+    @pytest.fixture
+    def subject(self) -> object:
+        return Anthropic
+
+
 class TestDeepSeekProvider(ProviderContract):
     streams = claimed("deepseek", "streams")
     settings: Mapping[str, object] = {"reasoning_effort": "max", "user_id": "shop"}

@@ -80,7 +80,7 @@ def test_null_is_nothing_rather_than_a_fault(nothing: object) -> None:
         ("provider", "a" * 65),
         ("provider", None),
         ("mode", "stateless-loop"),
-        ("mode", "threads"),
+        ("mode", "batches"),
         ("mode", ["responses"]),
         ("modelName", ""),
         ("modelName", "  "),

@@ -13,7 +13,7 @@ from fakes.chat_judge import Wrong
 from fakes.chat_plans import Plan
 from fakes.chat_plans import plan_of as plain_plan
 from fakes.chat_refusals import refusal_with
-from fakes.chat_replies import ChatReply, Json, PlainReply, Reply
+from fakes.chat_replies import Break, ChatReply, Half, Json, PlainReply, Reply, StreamError
 from fakes.chat_requests import Request, body_of
 from fakes.messages_cache import BreakpointCache
 from fakes.messages_context import THOUGHTS, View, places_in, turns_of
@@ -24,7 +24,8 @@ from fakes.messages_refusals import PREFILL, TYPES, error_body, named, refusal
 from fakes.messages_rules import is_in_loop
 from fakes.messages_seals import Signer, digests, head_of, prefixes
 from fakes.messages_thinking import CONTROLS, Binding, findings
-from fakes.messages_types import OLD_VERSION
+from fakes.messages_threads import THREADS, Lost, ThreadStore
+from fakes.messages_types import OLD_VERSION, body_wrongs
 
 ASK, COUNT = "/v1/messages", "/v1/messages/count_tokens"
 LARGEST = 32 * 1024 * 1024
@@ -35,11 +36,12 @@ _NO_VERSION = "anthropic-version: header is required"
 class RefusedError(Exception):
     """A request that is answered with an error; `is_fault` when the client should have known better."""
 
-    def __init__(self, *found: Wrong, status: int = 400, is_fault: bool = True) -> None:
+    def __init__(self, *found: Wrong, status: int = 400, is_fault: bool = True, code: str = "") -> None:
         super().__init__(found[0].message)
         self.found = found
         self.status = status
         self.is_fault = is_fault
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ class Manners:
     api_key: str | None
     binding: Binding
     prefill: bool
+    threads_refuse: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class MessagesAnswerer:
         signer: Signer,
         cache: BreakpointCache,
         manners: Manners,
+        threads: ThreadStore,
         faults: list[str],
     ) -> None:
         self.script: deque[Reply] = deque()
@@ -83,6 +87,7 @@ class MessagesAnswerer:
         self._signer = signer
         self._cache = cache
         self._manners = manners
+        self._threads = threads
         self._faults = faults
         self._paused: list[Paused] = []
 
@@ -122,10 +127,30 @@ class MessagesAnswerer:
         version = request.headers.get("anthropic-version")
         listed = request.headers.get("anthropic-beta", "")
         betas = tuple(name.strip() for name in listed.split(",") if name.strip())
+        body = self._joined(request.body, version, betas, counting=counting)
         if self._judge is not None:
-            self._judge_body(request.body, version, betas, counting=counting)
-        sent = places_in(request.body["messages"])
-        return View(body=request.body, version=version or OLD_VERSION, betas=betas, sent=sent)
+            self._judge_body(body, version, betas, counting=counting)
+        sent = places_in(body["messages"])
+        return View(body=body, version=version or OLD_VERSION, betas=betas, sent=sent)
+
+    def _joined(self, body: Json, version: str | None, betas: tuple[str, ...], *, counting: bool) -> Json:
+        """Give a request with what its thread holds; one that is part of none as it is."""
+        if not isinstance(body, dict) or "thread" not in body:
+            return body
+        if THREADS not in betas or counting:
+            raise RefusedError(Wrong("thread: Extra inputs are not permitted", "thread"))
+        found = list(body_wrongs(body, version=version or OLD_VERSION, beta=True, counting=counting))
+        if found:
+            raise RefusedError(*found)
+        unsupported = self._manners.threads_refuse
+        if unsupported and any(key in body for key in unsupported):
+            text = f"Threads do not support: {', '.join(unsupported)}"
+            raise RefusedError(Wrong(text), is_fault=False, code="thread_unsupported_request")
+        joined = self._threads.joined(body)
+        if isinstance(joined, Lost):
+            wrong = Wrong(joined.message, "thread")
+            raise RefusedError(wrong, status=joined.status, is_fault=joined.is_fault, code=joined.code)
+        return joined
 
     def _judge_body(self, body: Json, version: str | None, betas: tuple[str, ...], *, counting: bool) -> None:
         if version is None:
@@ -207,6 +232,9 @@ class MessagesAnswerer:
             return _plain(reply, request)
         plan, made = plan_of(reply, self._asked(request, view))
         self.answers[request.number] = made
+        if "thread" in request.body:
+            self._threads.use(request.body)
+            self._threads.keep(view.body, made, is_whole=_is_whole(reply))
         if made["stop_reason"] == "pause_turn":
             rest = spent(reply.parts)
             blocks = digests("assistant", made["content"])
@@ -237,7 +265,8 @@ class MessagesAnswerer:
         if refused.is_fault:
             request.faults = [wrong.message for wrong in refused.found]
             self._faults.extend(f"request {request.number}: {fault}" for fault in request.faults)
-        body = error_body(refused.found[0].message, type=TYPES.get(refused.status, "api_error"))
+        kind = TYPES.get(refused.status, "api_error")
+        body = error_body(refused.found[0].message, type=kind, code=refused.code or None)
         return _plain(refusal_with(refused.status, body), request)
 
 
@@ -252,6 +281,12 @@ def _keys_of(request: Request) -> tuple[str | None, str]:
 
 def _plain(reply: PlainReply, request: Request) -> Plan:
     return plain_plan(named(reply, request_id(request)), NO_QUESTION)
+
+
+def _is_whole(reply: ChatReply) -> bool:
+    """Tell whether the whole answer reaches the client, which is when it is kept."""
+    broken = any(isinstance(part, Break | Half | StreamError) for part in reply.parts)
+    return not broken and reply.cut_at is None and reply.done and reply.finish is not None
 
 
 def _has_thought(view: View) -> bool:

@@ -19,6 +19,7 @@ from fakes.messages_judge import MessagesJudge
 from fakes.messages_refusals import refusal
 from fakes.messages_seals import Signer
 from fakes.messages_thinking import Binding
+from fakes.messages_threads import ThreadStore
 
 if TYPE_CHECKING:
     import ssl
@@ -34,6 +35,7 @@ class MessagesServer(LoopbackServer):
     - `binding`: what becomes of a thought behind another prefix, unless the request itself decides.
     - `prefill`: whether the assistant may speak last. `max_output`: the largest `max_tokens`.
     - `loop_thinking`, `refuses`, `mid_system`: see MessagesJudge.
+    - `threads_refuse`: keys of a body that is to be kept in a thread which the server does not take then.
     - `clock` tells when a cache entry ends; a prefix of fewer than `cache_minimum` tokens is not cached.
     """
 
@@ -58,10 +60,12 @@ class MessagesServer(LoopbackServer):
         record: bool = True,
         caching: bool = True,
         port: int = 0,
+        threads_refuse: Collection[str] = (),
     ) -> None:
         faults: list[str] = []
         self.clock = clock or HandClock()
         self._signer = Signer()
+        self._threads = ThreadStore(self.clock)
         messages_judge = MessagesJudge(loop_thinking=loop_thinking, refuses=refuses, mid_system=mid_system)
         self._answers = MessagesAnswerer(
             handler=handler,
@@ -75,7 +79,9 @@ class MessagesServer(LoopbackServer):
                 api_key=api_key,
                 binding=binding,
                 prefill=prefill,
+                threads_refuse=tuple(threads_refuse),
             ),
+            threads=self._threads,
             faults=faults,
         )
         super().__init__(self._answers, faults=faults, tls=tls, record=record, port=port)
@@ -90,6 +96,16 @@ class MessagesServer(LoopbackServer):
         """The requests for an answer, without those that only count."""
         return [one for one in self.requests if urlsplit(one.path).path == ASK]
 
+    @property
+    def kept(self) -> list[str]:
+        """The ids of the answers whose threads are kept, oldest first."""
+        return self._threads.ids()
+
+    @property
+    def last_id(self) -> str:
+        """The id of the newest answer."""
+        return str(self._answers.answers[max(self._answers.answers)]["id"])
+
     def view(self, number: int) -> View:
         """Give the context of the request of that number. Raises KeyError when it had none."""
         return self._answers.views[number]
@@ -97,6 +113,10 @@ class MessagesServer(LoopbackServer):
     def answer(self, number: int) -> Json:
         """Give the message that the request of that number made. Raises KeyError when it was refused."""
         return self._answers.answers[number]
+
+    def forget_all(self) -> None:
+        """Lose all threads."""
+        self._threads.forget_all()
 
     def rotate_keys(self) -> None:
         """Let the signatures made until now be refused."""

@@ -48,6 +48,8 @@ REFUSALS: Mapping[str, MessagesKind] = {
     "modified": MessagesKind(400, _BAD, f"messages.1.content.0: {MODIFIED}"),
     "prefill": MessagesKind(400, _BAD, PREFILL),
     "auth": MessagesKind(401, "authentication_error", "invalid x-api-key"),
+    "cursor": MessagesKind(404, "not_found_error", "The thread was not found.", "thread_not_found"),
+    "no-threads": MessagesKind(400, _BAD, "Threads are not supported here.", "thread_unsupported_request"),
     "billing": MessagesKind(402, "billing_error", "There is a problem with your billing."),
     "permission": MessagesKind(403, "permission_error", "Your API key may not use the resource."),
     "model": MessagesKind(404, "not_found_error", "model: claude-nobody"),

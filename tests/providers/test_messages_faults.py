@@ -123,3 +123,25 @@ def test_what_would_not_pass_without_thinking_either_is_a_plain_refusal(message:
 def test_any_body_has_a_fault(status: int, body: object, code: str) -> None:
     for one in (body, {"error": {"type": code, "message": body, "details": {"error_code": code}}}):
         assert fault(status, one).code in get_args(FaultCode)
+
+
+@pytest.mark.parametrize(
+    ("status", "word", "cursor"),
+    [
+        (404, "thread_not_found", "cursor_expired"),
+        (400, "thread_already_continued", "cursor_expired"),
+        (400, "thread_continue_in_flight", "cursor_expired"),
+        (400, "thread_fingerprint_mismatch", "cursor_invalid"),
+    ],
+)
+def test_a_thread_that_cannot_be_continued_is_a_lost_cursor(status: int, word: str, cursor: str) -> None:
+    got = fault(status, error("invalid_request_error", code=word))
+
+    assert (got.code, got.cursor, got.upstream_code) == ("PROVIDER_CURSOR_LOST", cursor, word)
+    assert not got.retryable
+
+
+def test_a_conversation_that_is_not_kept_in_a_thread_may_be_asked_without() -> None:
+    got = fault(400, error("invalid_request_error", code="thread_unsupported_request"))
+
+    assert (got.code, got.unkept, got.cursor) == ("PROVIDER_REQUEST_REFUSED", True, None)

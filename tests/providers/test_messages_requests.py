@@ -14,7 +14,16 @@ from anthropic_bodies import CHATS, SYSTEMS
 from anthropic_wire import anthropic_faults, body_errors
 from trimtab_plugins.codecs.anthropic_messages import AnthropicMessages
 from trimtab_plugins.providers.anthropic import Anthropic
-from trimtab_sdk import CountsTokens, Encoded, InvalidRequestError, ProviderCall, ProviderFaultError, ToolSpec
+from trimtab_sdk import (
+    CountsTokens,
+    Encoded,
+    InvalidRequestError,
+    ProviderCall,
+    ProviderFaultError,
+    ToolSpec,
+    mode_of,
+    retention_of,
+)
 
 DRIVER = Anthropic()
 CODEC = AnthropicMessages()
@@ -43,6 +52,7 @@ EVERY_SETTING: dict[str, object] = {
     "cache_ttl": "1h",
     "thinking_display": "summarized",
     "thinking_mismatch": "drop_block",
+    "threads": True,
     "service_tier": "auto",
     "extra_body": {"inference_geo": "eu"},
 }
@@ -293,3 +303,60 @@ def test_any_conversation_the_codec_writes_is_taken(chat: list[dict[str, Any]], 
     assert written == before
     assert anthropic_faults(body["messages"], body.get("system")) == []
     assert body_errors(body) == []
+
+
+def thread_call(**fields: Any) -> ProviderCall:
+    usual: dict[str, Any] = {"settings": {"threads": True}, "keep": True, "tools": (LOOK_WRITTEN,)}
+    prompt = Encoded(messages=[USER], request={"system": "Be brief.", "messages": [USER]})
+    return ProviderCall(**{"model": "claude-opus-5-5", "prompt": prompt, **usual, **fields})
+
+
+LOOK_WRITTEN = DRIVER.write_tools([LOOK], {})[0]
+
+
+def test_a_thread_begins_with_everything_and_goes_on_without_what_it_has() -> None:
+    begun = DRIVER.request(thread_call())
+    continued = DRIVER.request(thread_call(cursor="msg_1"))
+
+    assert begun.body["thread"] == {"type": "create"}
+    assert continued.body["thread"] == {"type": "continue", "previous_message_id": "msg_1"}
+    assert set(begun.body) - set(continued.body) == {"system", "tools"}
+    assert {one.headers["anthropic-beta"] for one in (begun, continued)} == {"message-threads-2026-08-12"}
+
+
+def test_a_thread_is_marked_for_the_cache_once_and_as_a_whole() -> None:
+    body = DRIVER.request(thread_call(settings={"threads": True, "cache_ttl": "1h"})).body
+
+    assert body["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+    assert all("cache_control" not in str(body[key]) for key in ("system", "tools", "messages"))
+    assert "cache_control" not in DRIVER.request(thread_call(settings={"threads": True, "cache": "off"})).body
+
+
+@pytest.mark.parametrize("fields", [{"keep": False}, {"settings": {}}, {"settings": {"threads": False}}])
+def test_there_is_no_thread_unless_both_the_setting_and_the_call_say_so(fields: dict[str, Any]) -> None:
+    request = DRIVER.request(thread_call(**fields))
+
+    assert "thread" not in request.body
+    assert "anthropic-beta" not in request.headers
+
+
+def test_betas_of_the_user_stay_in_front_of_that_of_threads() -> None:
+    settings = {"threads": True, "beta": ["files-api-2025-04-14"], "thinking_mismatch": "error"}
+    headers = DRIVER.request(thread_call(settings=settings)).headers
+
+    assert headers["anthropic-beta"] == (
+        "files-api-2025-04-14,thinking-binding-controls-2026-08-01,message-threads-2026-08-12"
+    )
+
+
+def test_a_count_is_of_everything_and_of_no_thread() -> None:
+    request = DRIVER.count_request(thread_call())
+
+    assert request.body.keys().isdisjoint({"thread"})
+    assert {"system", "tools", "messages"} <= request.body.keys()
+    assert "anthropic-beta" not in request.headers
+
+
+def test_settings_decide_whether_the_server_keeps_the_conversation() -> None:
+    assert [mode_of(DRIVER, {}), mode_of(DRIVER, {"threads": True})] == ["stateless-loop", "threads"]
+    assert [retention_of(DRIVER, {}), retention_of(DRIVER, {"threads": True})] == [None, 300.0]

@@ -53,7 +53,7 @@ async def stage(place: str, server: ChatServer) -> AsyncIterator[Stage]:
         yield ready
 
 
-@pytest.fixture(params=["openai", "gemini"])
+@pytest.fixture(params=["openai", "gemini", "anthropic"])
 def remote(request: pytest.FixtureRequest) -> Iterator[Remote]:
     """A provider that keeps conversations; a test fails when one of its requests was wrong."""
     with remote_of(request.param) as ready:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from fakes.interactions_server import SENTINEL, InteractionsServer
+from fakes.messages_server import MessagesServer
 from fakes.responses_server import ResponsesServer
 from trimtab import Config
 from trimtab.host import Host
@@ -18,10 +19,19 @@ from trimtab.turns.tools import ToolLimits
 from trimtab_sdk.messages import Notice
 from turns.turn_helpers import OWNER, Stage, Talk, Told
 
-CursorServer: TypeAlias = ResponsesServer | InteractionsServer
-MODELS = {"openai": ("gpt-5", "gpt-5-mini"), "gemini": ("gemini-2.5-pro", "gemini-2.5-flash")}
+CursorServer: TypeAlias = ResponsesServer | InteractionsServer | MessagesServer
+MODELS = {
+    "openai": ("gpt-5", "gpt-5-mini"),
+    "gemini": ("gemini-2.5-pro", "gemini-2.5-flash"),
+    "anthropic": ("claude-sonnet-4-5", "claude-opus-4-5"),
+}
+SERVERS = {"openai": ResponsesServer, "gemini": InteractionsServer, "anthropic": MessagesServer}
+SETTINGS = {"anthropic": {"threads": True}}
 CURSOR_KEYS = {"openai": "previous_response_id", "gemini": "previous_interaction_id"}
+DAY = 86_400.0
 only_openai = pytest.mark.parametrize("remote", ["openai"], indirect=True)
+only_threads = pytest.mark.parametrize("remote", ["anthropic"], indirect=True)
+keeps_long = pytest.mark.parametrize("remote", ["openai", "gemini"], indirect=True)
 only_gemini = pytest.mark.parametrize("remote", ["gemini"], indirect=True)
 
 
@@ -43,7 +53,24 @@ class Remote:
     @property
     def cursors(self) -> list[str | None]:
         """The cursor of each request so far."""
-        return [request.body.get(CURSOR_KEYS[self.name]) for request in self.server.requests]
+        return [self._cursor(request.body) for request in self.server.requests]
+
+    @property
+    def keeping(self) -> list[bool]:
+        """Whether each request so far asked the server to keep the conversation."""
+        asked = [request.body for request in self.server.requests]
+        return ["thread" in body if self.name == "anthropic" else body["store"] for body in asked]
+
+    @property
+    def retention(self) -> float:
+        """For how many seconds the server keeps a conversation."""
+        return {"openai": 30 * DAY, "gemini": 55 * DAY, "anthropic": 300.0}[self.name]
+
+    def _cursor(self, body: Mapping[str, Any]) -> str | None:
+        if self.name == "anthropic":
+            found: str | None = body.get("thread", {}).get("previous_message_id")
+            return found
+        return body.get(CURSOR_KEYS[self.name])
 
     @property
     def body(self) -> Mapping[str, Any]:
@@ -58,21 +85,26 @@ class Remote:
 
     @property
     def instructions(self) -> str:
-        """The system text of the last request."""
+        """The system text of the last request, and of the thread it goes on with."""
+        if isinstance(self.server, MessagesServer):
+            return _text(self.server.view(len(self.server.requests)).system)
         said = self.body.get("instructions" if self.name == "openai" else "system_instruction")
         return said if isinstance(said, str) else ""
 
     def sent_in(self, at: int) -> list[str]:
         """The same of another request, counted from 0."""
-        given = self.server.requests[at].body.get("input", [])
-        items = [{"role": "user", "content": given}] if isinstance(given, str) else given
-        return [text for item in items if (text := said_in(item))]
+        return [text for item in self._items(at) for text in said_in(item)]
 
     def reasoning_in(self, at: int) -> list[dict[str, Any]]:
         """The reasoning in a request, counted from 0; that which only says that there is none is left out."""
-        given = self.server.requests[at].body.get("input", [])
-        reasoning = [item for item in given if item.get("type") in ("reasoning", "thought")]
+        given = [block for item in self._items(at) for block in (item, *_blocks(item))]
+        reasoning = [item for item in given if item.get("type") in ("reasoning", "thought", "thinking")]
         return [item for item in reasoning if item.get("signature") != SENTINEL]
+
+    def _items(self, at: int) -> list[dict[str, Any]]:
+        body = self.server.requests[at].body
+        given = body.get("messages" if self.name == "anthropic" else "input", [])
+        return [{"role": "user", "content": given}] if isinstance(given, str) else given
 
     def seen(self, number: int = 0) -> str:
         """All that the model sees for a request, counted from 1; for the last one when it is not said which."""
@@ -90,18 +122,33 @@ class Remote:
         self.server.forget_all()
 
 
-def said_in(item: Mapping[str, Any]) -> str:
-    """Give an item of either wire as a short text; nothing for reasoning."""
+def said_in(item: Mapping[str, Any]) -> list[str]:
+    """Give an item of any wire as short texts; nothing for reasoning."""
+    blocks = _blocks(item) if "role" in item and "type" not in item else []
+    if not any(block["type"] in ("tool_use", "tool_result", "thinking") for block in blocks):
+        return [text] if (text := _said(item)) else []
+    told = [{**block, "role": item["role"]} for block in blocks]
+    return [text for block in told if (text := _said(block))]
+
+
+def _blocks(item: Mapping[str, Any]) -> list[dict[str, Any]]:
+    content = item.get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _said(item: Mapping[str, Any]) -> str:
     kind = item.get("type", "message")
-    if kind in ("reasoning", "thought"):
+    if kind in ("reasoning", "thought", "thinking", "redacted_thinking"):
         return ""
+    if kind == "text":
+        return f"{item['role']}: {item['text']}"
     if kind in ("message", "user_input", "model_output"):
         role = item.get("role") or {"user_input": "user", "model_output": "assistant"}[kind]
         return f"{role}: {_text(item.get('content'))}"
-    if kind == "function_call":
+    if kind in ("function_call", "tool_use"):
         return f"call: {item['name']}"
-    if kind in ("function_call_output", "function_result"):
-        return f"result: {_text(item.get('output', item.get('result')))}"
+    if kind in ("function_call_output", "function_result", "tool_result"):
+        return f"result: {_text(item.get('output', item.get('result', item.get('content'))))}"
     return str(kind)
 
 
@@ -114,8 +161,7 @@ def _text(content: object) -> str:
 @contextmanager
 def remote_of(name: str, **options: Any) -> Iterator[Remote]:
     """Start the server of a provider. Its faults are looked at in the end."""
-    make = ResponsesServer if name == "openai" else InteractionsServer
-    with make(**options) as server:
+    with SERVERS[name](**options) as server:
         yield Remote(name, server)
         assert server.faults == []
 
@@ -178,6 +224,7 @@ class CursorStage(Stage):
     def config(self, **endpoint: Any) -> Config:
         """The configuration, with fields of the endpoint changed."""
         fields = {"base_url": self.remote.server.base_url, "retries": 0, **endpoint}
+        fields["settings"] = {**SETTINGS.get(self.remote.name, {}), **fields.get("settings", {})}
         return Config(providers={self.remote.name: fields})
 
     def closed_host(self, *tools: Any, config: Config | None = None, **options: Any) -> Host:

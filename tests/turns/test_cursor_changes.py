@@ -10,7 +10,7 @@ import pytest
 
 from fakes.chat_replies import ask, reply, thought
 from trimtab_sdk.messages import Reasoning, plain_text
-from turns.cursor_helpers import CursorStage, CursorTalk, Till, say_all
+from turns.cursor_helpers import CursorStage, CursorTalk, Till, keeps_long, say_all
 from turns.turn_helpers import Told, listen_until, words
 
 pytestmark = pytest.mark.anyio
@@ -75,6 +75,8 @@ def _reasons(told: Told) -> list[str]:
 @pytest.mark.parametrize("what", CHANGES)
 async def test_after_a_change_everything_is_sent_once_as_it_is_now(scene: CursorStage, what: str) -> None:
     change, reason, left = CHANGES[what]
+    if what == "exclude one" and scene.remote.name == "anthropic":
+        left = left[1:]  # there the user has to begin
     talk = await _told_twice(scene)
     await change(scene, talk)
 
@@ -183,6 +185,7 @@ async def test_a_failed_turn_does_not_hide_that_somebody_changed_the_chat(scene:
     assert "Seven." not in scene.remote.seen()
 
 
+@keeps_long
 async def test_a_cancelled_or_broken_turn_does_not_hide_that_somebody_changed_the_chat(scene: CursorStage) -> None:
     talk = await _told_twice(scene)
     await _edit(scene, talk)

@@ -13,7 +13,7 @@ from factories import Interceptor
 from trimtab import Config
 from trimtab_sdk import Edit, Insert, Request, Services, Text, texts_of
 from trimtab_sdk.edit import BEFORE_INPUT
-from turns.cursor_helpers import CursorStage, CursorTalk, say_all
+from turns.cursor_helpers import CursorStage, CursorTalk, keeps_long, say_all
 from turns.turn_helpers import Told, words
 
 pytestmark = pytest.mark.anyio
@@ -43,6 +43,7 @@ def _clock() -> Answer:
     return answer
 
 
+@keeps_long
 async def test_a_text_that_is_made_anew_each_turn_stands_in_the_instructions(scene: CursorStage) -> None:
     talk = await _intercepted(scene, _clock())
 
@@ -85,6 +86,7 @@ async def test_a_text_that_must_stand_in_the_talk_keeps_no_cursor(scene: CursorS
     assert scene.remote.sent[0] == "user: (A bell rings.)"
 
 
+@keeps_long
 async def test_a_system_text_that_comes_and_goes_travels_beside_the_cursor(scene: CursorStage) -> None:
     chat = await (await scene.host()).create_chat(
         owner="ann",

@@ -9,11 +9,10 @@ import pytest
 
 from fakes.chat_replies import reply, stream_error
 from fakes.responses_server import ResponsesServer
-from turns.cursor_helpers import CursorStage, CursorTalk, Till, only_openai, say_all
+from turns.cursor_helpers import DAY, CursorStage, CursorTalk, Till, keeps_long, only_openai, say_all
 from turns.turn_helpers import ASK_USER, Told
 
 pytestmark = pytest.mark.anyio
-DAY = 86_400.0
 EVERYTHING = ["user: How many kettles?", "assistant: Seven."]
 
 
@@ -30,7 +29,7 @@ async def _next_is_continued(scene: CursorStage, talk: CursorTalk) -> None:
 
 async def test_a_cursor_older_than_the_provider_keeps_it_is_not_tried(scene: CursorStage) -> None:
     talk = await scene.told()
-    scene.now += (30 if scene.remote.name == "openai" else 55) * DAY + 1
+    scene.now += scene.remote.retention + 1
 
     told = (await say_all(talk, scene.remote, ("Sure?", "Yes.")))[0]
 
@@ -42,7 +41,7 @@ async def test_a_cursor_older_than_the_provider_keeps_it_is_not_tried(scene: Cur
 
 async def test_a_cursor_as_old_as_the_provider_keeps_it_is_used(scene: CursorStage) -> None:
     talk = await scene.told()
-    scene.now += (30 if scene.remote.name == "openai" else 55) * DAY
+    scene.now += scene.remote.retention
 
     told = (await say_all(talk, scene.remote, ("Sure?", "Yes.")))[0]
 
@@ -60,6 +59,7 @@ async def test_the_user_says_for_how_long_the_provider_keeps_it(scene: CursorSta
     assert scene.remote.cursors == [None, None]
 
 
+@keeps_long
 async def test_a_cancelled_answer_does_not_make_a_cursor_younger(scene: CursorStage) -> None:
     talk = await scene.told(host=await scene.host(config=scene.config(retention=DAY)))
     scene.now += DAY - 1
@@ -110,6 +110,7 @@ async def test_every_wording_of_a_lost_cursor_is_understood(scene: CursorStage, 
     await _next_is_continued(scene, talk)
 
 
+@keeps_long
 async def test_a_cursor_that_the_provider_cannot_read_is_replayed_once(scene: CursorStage) -> None:
     talk = await scene.told()
     envelope = json.loads(await talk.envelope() or "")
@@ -124,6 +125,7 @@ async def test_a_cursor_that_the_provider_cannot_read_is_replayed_once(scene: Cu
     scene.remote.forgive_malformed_cursor()
 
 
+@keeps_long
 async def test_a_loss_after_text_has_come_is_replayed_and_the_text_is_not_kept(scene: CursorStage) -> None:
     talk = await scene.told()
     openai = scene.remote.name == "openai"
@@ -155,6 +157,7 @@ class LosingTill(Till):
         return await super().stock(article)
 
 
+@keeps_long
 async def test_a_loss_with_results_in_flight_ends_the_turn_and_keeps_them(scene: CursorStage) -> None:
     till = LosingTill()
     talk = await scene.told(till.stock)
@@ -176,6 +179,7 @@ async def test_a_loss_with_results_in_flight_ends_the_turn_and_keeps_them(scene:
     await _next_is_continued(scene, talk)
 
 
+@keeps_long
 async def test_after_a_loss_in_the_loop_a_new_turn_sends_the_results_too(scene: CursorStage) -> None:
     till = LosingTill()
     talk = await scene.talk(till.stock)
@@ -194,6 +198,7 @@ async def test_after_a_loss_in_the_loop_a_new_turn_sends_the_results_too(scene: 
     await _next_is_continued(scene, talk)
 
 
+@keeps_long
 async def test_a_second_loss_in_one_turn_ends_it(scene: CursorStage) -> None:
     till = LosingTill()
     talk = await scene.told(till.stock)
@@ -231,6 +236,7 @@ async def test_a_server_that_complains_of_a_cursor_that_was_not_sent_is_not_aske
     await _next_is_continued(scene, talk)
 
 
+@keeps_long
 async def test_what_says_nothing_of_the_cursor_leaves_it(scene: CursorStage) -> None:
     talk = await scene.told()
     before = await talk.envelope()
@@ -278,6 +284,7 @@ async def test_a_context_that_is_too_long_for_the_provider_clears_the_cursor(
     await _next_is_continued(scene, talk)
 
 
+@keeps_long
 async def test_a_paused_turn_whose_chat_was_lost_ends_and_keeps_the_result(scene: CursorStage) -> None:
     talk = await scene.told()
     scene.remote.server.call(("ask_user", {"question": "Which?"}))

@@ -48,11 +48,17 @@ async def _poisoned(scene: CursorStage, reason: str) -> CursorTalk:
     return talk
 
 
+def _as_told(scene: CursorStage, reason: str) -> str:
+    """A server of threads does not tell an id that is none from one that it has lost."""
+    return "cursor_expired" if reason == "cursor_invalid" and scene.remote.name == "anthropic" else reason
+
+
 @pytest.mark.parametrize("reason", POISONS)
 async def test_each_reason_is_told_stored_and_logged_once(
     scene: CursorStage, caplog: pytest.LogCaptureFixture, reason: str
 ) -> None:
     talk = await _poisoned(scene, reason)
+    reason = _as_told(scene, reason)
     gate = scene.remote.server.gate("middle")
     scene.remote.server.say("Y", gate, "es.")
     caplog.set_level(logging.INFO)
@@ -82,6 +88,7 @@ async def test_each_reason_is_told_stored_and_logged_once(
 @pytest.mark.parametrize("reason", ["model_changed", "history_changed", "cursor_expired", "cursor_invalid"])
 async def test_the_notice_of_a_turn_that_fails_stays_as_it_is(scene: CursorStage, reason: str) -> None:
     talk = await _poisoned(scene, reason)
+    reason = _as_told(scene, reason)
     scene.remote.server.say("Y", finish=None, done=False)
 
     told = await talk.say("Sure?")

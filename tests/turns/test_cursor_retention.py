@@ -30,7 +30,7 @@ async def test_where_nothing_may_be_kept_everything_is_sent_each_time(scene: Cur
     again = await talk.say("Sure?")
 
     assert scene.remote.cursors == [None] * 3
-    assert [request.body["store"] for request in scene.remote.server.requests] == [False] * 3
+    assert scene.remote.keeping == [False] * 3
     assert scene.remote.sent_in(1) == ["user: How many pots?", "call: stock", "result: 3"]
     assert scene.remote.sent == [*scene.remote.sent_in(1), "assistant: Three.", "user: Sure?"]
     assert len(scene.remote.reasoning_in(1)) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from trimtab_sdk import Image, Text
 from trimtab_sdk.messages import Part
-from turns.cursor_helpers import CursorStage, CursorTalk, Till, only_gemini, say_all
+from turns.cursor_helpers import CursorStage, CursorTalk, Till, keeps_long, only_gemini, say_all
 from turns.turn_helpers import ASK_USER, Told, listen_until, on_both_stores
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ async def test_the_first_turn_sends_everything_and_stores_the_cursor(scene: Curs
     assert scene.remote.cursors == [None]
     assert scene.remote.instructions == "Be brief."
     assert scene.remote.sent == ["user: How many kettles?"]
-    assert scene.remote.body["store"] is True
+    assert scene.remote.keeping == [True]
     envelope = json.loads(await talk.envelope() or "")
     assert (envelope["cursor"], envelope["provider"]) == (scene.remote.server.last_id, scene.remote.name)
     assert await talk.decision() == {"decision": "start_replay", "cause": "nothing_stored"}
@@ -155,7 +155,7 @@ async def test_a_picture_is_sent_once(scene: CursorStage) -> None:
 
 async def test_an_answer_cut_by_the_output_limit_is_carried_on_from(scene: CursorStage) -> None:
     talk = await scene.talk(max_output_tokens=16)
-    finish = "length" if scene.remote.name == "openai" else "incomplete"
+    finish = {"openai": "length", "gemini": "incomplete", "anthropic": "max_tokens"}[scene.remote.name]
     scene.remote.server.say("Sev", finish=finish)
     told = await talk.say("How many kettles?")
     assert told.completed.finish == "length"
@@ -173,6 +173,7 @@ async def test_an_answer_cut_by_the_output_limit_is_carried_on_from(scene: Curso
     ]
 
 
+@keeps_long
 async def test_what_came_of_a_cancelled_turn_is_new_to_the_provider(scene: CursorStage) -> None:
     talk = await scene.told()
     before = await talk.envelope()
@@ -188,6 +189,7 @@ async def test_what_came_of_a_cancelled_turn_is_new_to_the_provider(scene: Curso
     assert scene.remote.sent == ["user: How many pots?", "assistant: Thr", "user: Sure?"]
 
 
+@keeps_long
 async def test_a_cancelled_turn_is_tried_again_with_the_same_cursor(scene: CursorStage) -> None:
     talk = await scene.told()
     scene.remote.server.say("Thr", scene.remote.server.gate("middle"), "ee.")
@@ -203,6 +205,7 @@ async def test_a_cancelled_turn_is_tried_again_with_the_same_cursor(scene: Curso
     assert (await talk.texts())[-2:] == ["user: How many pots?", "assistant: Three."]
 
 
+@keeps_long
 async def test_a_cut_answer_leaves_the_cursor_and_is_tried_again(scene: CursorStage) -> None:
     talk = await scene.told()
     before = await talk.envelope()

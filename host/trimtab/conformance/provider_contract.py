@@ -13,7 +13,7 @@ from trimtab.conformance.provider_asking import AskingRules
 from trimtab.conformance.provider_cursors import LOOP, CursorRules
 from trimtab.conformance.provider_inputs import MODEL, TOOLS, recordings_of
 from trimtab.loading.registry import DEFAULT_REGISTRY
-from trimtab_sdk.provider import ContinuationMode, CountsTokens, Provider, ProviderCall
+from trimtab_sdk.provider import ContinuationMode, CountsTokens, Provider, ProviderCall, mode_of, retention_of
 
 _MODES: tuple[str, ...] = get_args(ContinuationMode)
 _CONSTANTS = (
@@ -44,16 +44,19 @@ class ProviderContract(AskingRules, CursorRules, AnsweringRules):
     """
 
     def test_carries_on_in_a_known_way(self, provider: Provider) -> None:
-        """Set `mode` to "responses", "interactions" or "stateless-loop".
+        """Set `mode` to "responses", "interactions", "threads" or "stateless-loop".
 
         The mode decides what is stored between turns: a cursor of the provider's, or nothing at all. Where in
         doubt it is "stateless-loop", which sends the whole history each time. `retention` says for how many
-        seconds the server keeps what a cursor stands for; without cursors it is None.
+        seconds the server keeps what a cursor stands for; without cursors it is None. Where settings decide, a
+        driver says both in `mode_for` and `retention_for` too.
         """
-        if provider.mode not in _MODES:
-            self.judge([f"mode is {provider.mode!r}; there are {', '.join(_MODES)}"])
-        if provider.mode == LOOP and provider.retention is not None:
-            self.judge([f"retention is {provider.retention!r}, and the mode {LOOP!r} keeps nothing"])
+        for settings in ({}, self.settings):
+            mode, retention = mode_of(provider, settings), retention_of(provider, settings)
+            if mode not in _MODES:
+                self.judge([f"mode is {mode!r}; there are {', '.join(_MODES)}"])
+            if mode == LOOP and retention is not None:
+                self.judge([f"retention is {retention!r}, and the mode {LOOP!r} keeps nothing"])
 
     def test_speaks_a_codec_that_exists(self, provider: Provider) -> None:
         """Set `codec` to the name of an installed codec, as `trimtab plugins` lists them, or of your own.

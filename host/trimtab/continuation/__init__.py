@@ -57,6 +57,7 @@ from trimtab.continuation.prompt import Prompt, split_prompt
 from trimtab.continuation.recovery import AbortTurn, after_cursor_error, results_in_flight
 from trimtab.continuation.words import (
     DURABLE_MODES,
+    THREADS,
     AbortCode,
     ClearCause,
     CursorFault,
@@ -75,6 +76,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "SCHEME",
     "SENTENCES",
+    "THREADS",
     "AbortCode",
     "AbortTurn",
     "ClearCause",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-DurableMode: TypeAlias = Literal["responses", "interactions"]
+DurableMode: TypeAlias = Literal["responses", "interactions", "threads"]
 """The modes in which the provider keeps the conversation, so that a cursor outlives the turn."""
 
 DURABLE_MODES = frozenset[str](get_args(DurableMode))
+
+THREADS: Literal["threads"] = "threads"
+"""The mode whose cursor can be used once, and stands for system text and tools too: they are sent with the first
+request of a thread only. A thread is a copy for speed, which the server may lose at any time."""
 
 CursorFault: TypeAlias = Literal["cursor_expired", "cursor_invalid"]
 """What a provider says of a cursor: it no longer knows the id, or it cannot read it."""

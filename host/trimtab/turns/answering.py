@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trimtab.audit import with_call, with_remarks
+from trimtab.continuation import THREADS
 from trimtab.store.protocol import NewMessage
 from trimtab.turns.continuing import history_after
 from trimtab.turns.events import PendingCall, ToolResultReady, TurnPaused
@@ -17,6 +18,7 @@ from trimtab.turns.granting import grant
 from trimtab.turns.messages import as_stored, result_message
 from trimtab.turns.recovering import recover_call
 from trimtab.turns.requesting import prepare
+from trimtab.turns.targets import Target
 from trimtab.turns.telling import note_degradation
 from trimtab.turns.tool_context import ToolContext
 from trimtab.turns.tool_results import shares, shorten_result
@@ -66,6 +68,7 @@ async def _call(machinery: Machinery, work: TurnWork, writer: TurnWriter) -> Ans
         refresh, work.wants_new_key = work.wants_new_key, False
         target, prepared = await grant(target, prepared, credentials, refresh=refresh)
     work.has_begun_answer = False
+    was_spent, work.cursor_spent = work.cursor_spent, work.cursor_spent or _is_spent_by(ready, target)
     started = machinery.clock()
     answer: Answer | None = None
     error_code = ""
@@ -82,12 +85,19 @@ async def _call(machinery: Machinery, work: TurnWork, writer: TurnWriter) -> Ans
                 await writer.tell(event)
     except ProviderError as error:
         error_code = error.code
+        if not work.has_begun_answer and error.status is not None and 400 <= error.status < 500:
+            work.cursor_spent = was_spent
         raise
     finally:
         _note_call(machinery, work, ready, answer, error_code, seconds=machinery.clock() - started)
     if answer is None:
         raise AssertionError("a stream of the transport ends with an answer or an error")
     return answer
+
+
+def _is_spent_by(ready: Ready, target: Target) -> bool:
+    """Tell whether a call uses up its cursor, unless it is refused: that of a thread can be used once."""
+    return target.mode == THREADS and ready.call.cursor is not None
 
 
 def _note_call(

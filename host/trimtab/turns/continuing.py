@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from trimtab.continuation import (
     EMPTY_CHAIN,
+    THREADS,
     Continuation,
     ContinueWithCursor,
     DegradeToReplay,
@@ -81,7 +82,7 @@ class Course:
 
 def keeps(recipe: Recipe) -> bool:
     """Tell whether the provider may keep the conversation, so that a cursor can stand for it."""
-    return is_durable(recipe.target.provider.mode) and recipe.target.endpoint.retention != 0
+    return is_durable(recipe.target.mode)
 
 
 def standing_of(chat: StoredChat, stored: Sequence[StoredMessage], *, now: float) -> Standing:
@@ -113,7 +114,7 @@ def plot(context: ChatContext, fit: HeldFit, standing: Standing) -> Course:
     recipe = context.recipe
     if not keeps(recipe) and parse_envelope(standing.state) is None:
         facts = _facts(recipe, fit, Prompt(), EMPTY_CHAIN, standing)
-        return Course(decide_continuation(standing.state, facts), facts, Prompt())
+        return Course(_decide(facts, replace(standing, loop=None)), facts, Prompt())
     prompt = split_prompt(fit.messages, system_anywhere=recipe.reader.codec.system_anywhere)
     history = chain_history(_as_stored(context, _with_stripped(context, fit, prompt.history)), known=context.chain)
     context.chain = history
@@ -130,15 +131,18 @@ def _decide(facts: TurnFacts, standing: Standing) -> Continuation:
     if held is None or facts.ephemeral_inside:
         return DegradeToReplay("context_shifted")
     delta = facts.history.messages[held:]
-    return ContinueWithCursor(standing.loop.cursor, held, delta) if delta else StartReplay("nothing_new")
+    # A thread goes on with an answer that paused when nothing is added to it.
+    goes_on = bool(delta) or facts.mode == THREADS
+    return ContinueWithCursor(standing.loop.cursor, held, delta) if goes_on else StartReplay("nothing_new")
 
 
 def _facts(recipe: Recipe, fit: HeldFit, prompt: Prompt, history: HistoryChain, standing: Standing) -> TurnFacts:
     target = recipe.target
-    retention = target.endpoint.retention
+    # A thread keeps its instructions, so text that is to pass must not be among them.
+    inside = (*prompt.inside, *prompt.scoped) if target.mode == THREADS else prompt.inside
     return TurnFacts(
         provider=target.name,
-        mode=target.provider.mode if keeps(recipe) else "stateless-loop",
+        mode=target.mode,
         model_name=recipe.settings.model,
         system_prompt_hash=system_prompt_hash(prompt.system),
         toolset_hash=toolset_hash(recipe.tools),
@@ -146,9 +150,9 @@ def _facts(recipe: Recipe, fit: HeldFit, prompt: Prompt, history: HistoryChain, 
         edited=standing.edited,
         is_fallback=standing.is_fallback,
         protected=frozenset(name for name, reason in fit.protected.items() if reason not in _OF_THIS_TURN),
-        ephemeral_inside=tuple(message.id for message in prompt.inside),
+        ephemeral_inside=tuple(message.id for message in inside),
         cursor_age=standing.age,
-        retention=target.provider.retention if retention is None else retention,
+        retention=target.retention,
     )
 
 
@@ -200,14 +204,14 @@ def messages_to_send(course: Course, fit: HeldFit) -> tuple[Message, ...]:
     """Give what a call sends: everything, or with a cursor what the provider does not hold.
 
     Where the provider may keep the conversation, text that is made anew each turn stands with the system text,
-    which is not kept.
+    which is not kept; a thread keeps that too, so there it stands where it stood.
     """
     prompt, decision = course.prompt, course.decision
     scoped = _as_instructions(prompt.scoped)
     if isinstance(decision, ContinueWithCursor):
         wanted = {message.id for message in decision.delta}
         return (*prompt.system, *scoped, *(message for message in prompt.history if message.id in wanted))
-    if not scoped or not is_durable(course.facts.mode):
+    if not scoped or not is_durable(course.facts.mode) or course.facts.mode == THREADS:
         return fit.messages
     passing = {message.id for message in scoped}
     rest = [message for message in fit.messages if message.id not in passing]
@@ -231,7 +235,8 @@ def _as_instructions(scoped: Sequence[Message]) -> tuple[Message, ...]:
 
 def loop_cursor(course: Course, answer: Answer, messages: Sequence[Message]) -> LoopCursor | None:
     """Give the cursor for the next call of the turn, when the provider keeps this answer."""
-    if answer.cursor is None or not is_durable(course.facts.mode):
+    facts = course.facts
+    if answer.cursor is None or not is_durable(facts.mode) or (facts.mode == THREADS and facts.ephemeral_inside):
         return None
     return LoopCursor(answer.cursor, history_after(course, messages).hash)
 
@@ -248,7 +253,9 @@ def after_refused_cursor(
     """Decide what follows a cursor that the provider refused. Raises CursorLostError when the turn has to end."""
     decision = course.decision
     delta = decision.delta if isinstance(decision, ContinueWithCursor) else ()
-    answer = after_cursor_error(fault, in_flight=results_in_flight(delta), replayed=replayed)
+    # The server of a thread promises nothing: what a replay holds, calls with their results, is as good there.
+    in_flight = results_in_flight(delta) and course.facts.mode != THREADS
+    answer = after_cursor_error(fault, in_flight=in_flight, replayed=replayed)
     if isinstance(answer, DegradeToReplay):
         return answer
     for line in log_lines(answer):

@@ -115,6 +115,7 @@ def checked_fault(fault: object, *, secret: str | None = None) -> Fault | None:
         needed=_tokens(fault.needed),
         retry_after=_seconds(fault.retry_after),
         stale_reasoning=fault.stale_reasoning is True,
+        unkept=fault.unkept is True,
     )
 
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from trimtab.audit import PromptContextAudit, Resolved, parse_audit, preview_dict, resolve_messages
+from trimtab.continuation import THREADS
 from trimtab.report import Fit
 from trimtab.snapshot import ContextSnapshot
-from trimtab.turns.generation import Ready
+from trimtab.turns.continuing import Standing
+from trimtab.turns.generation import Generation, Ready, ready_call
 from trimtab.turns.reading import Reader
 from trimtab.turns.starting import Draft, draft_turn
 from trimtab.turns.targets import resolve_target
@@ -48,7 +50,13 @@ async def count_chat(machinery: Machinery, ask: Ask) -> int:
     if draft.context is None:
         raise AssertionError("what is ready has a context")
     target = draft.context.recipe.target
+    if target.mode == THREADS and ready.call.cursor is not None:
+        ready = await machinery.in_pool(ready_call, draft.context, Standing(), _generation(machinery, ask))
     return await machinery.transport.count(target, ready.call, credentials=machinery.credentials.get(target.name))
+
+
+def _generation(machinery: Machinery, ask: Ask) -> Generation:
+    return Generation(generation_id=_NOWHERE, chat_id=ask.chat_id, turn_id=_NOWHERE, now=machinery.clock())
 
 
 def _ready_of(draft: Draft) -> Ready:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trimtab.turns.transport import Transport
     from trimtab.usage import UsageRatios
 
-_MOST_STALE = 1024
+_MOST_NOTED = 1024
 LOG = logging.getLogger("trimtab.turns")
 _Result = TypeVar("_Result")
 
@@ -36,6 +36,7 @@ class Machinery:
       for those that `credentials` hand out, by the name of the endpoint.
     - `stale` is chat id → the provider that cannot read its own reasoning in it any more, and the id of the last
       message that holds such. Known to this process alone: another one finds out by one refused call.
+    - `unkept` is chat id → the provider that refused to keep it.
     - `running` are the turns of this process by id, `tasks` all that run.
     - `lease_seconds`: for how long a turn is leased without a sign of life.
     - `prune_at`: when old events are to be dropped next.
@@ -58,14 +59,16 @@ class Machinery:
     prune_at: float = 0.0
     running: dict[str, TurnRunner] = field(default_factory=dict)
     stale: dict[str, tuple[str, str]] = field(default_factory=dict)
+    unkept: dict[str, str] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def note_unkept(self, chat_id: str, provider: str) -> None:
+        """Remember that a provider does not keep a chat; of many chats, the last."""
+        _note(self.unkept, chat_id, provider)
 
     def note_stale(self, chat_id: str, provider: str, until: str) -> None:
         """Remember up to which message of a chat a provider cannot read its reasoning; of many chats, the last."""
-        self.stale.pop(chat_id, None)
-        self.stale[chat_id] = (provider, until)
-        if len(self.stale) > _MOST_STALE:
-            del self.stale[next(iter(self.stale))]
+        _note(self.stale, chat_id, (provider, until))
 
     def stale_until(self, chat_id: str, provider: str) -> str:
         """Give the id of the last message whose reasoning a provider cannot read, empty when it can read all."""
@@ -76,3 +79,10 @@ class Machinery:
         """Run a fit, or what else takes the processor, on a thread of its own pool."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.pool, partial(function, *args, **options))
+
+
+def _note(known: dict[str, _Result], chat_id: str, fact: _Result) -> None:
+    known.pop(chat_id, None)
+    known[chat_id] = fact
+    if len(known) > _MOST_NOTED:
+        del known[next(iter(known))]

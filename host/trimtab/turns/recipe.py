@@ -44,6 +44,11 @@ def with_stale(recipe: Recipe, until: str) -> Recipe:
     return replace(recipe, reader=reader, key=f"{recipe.key}{until}") if until else recipe
 
 
+def without_keeping(recipe: Recipe) -> Recipe:
+    """Give the recipe for a chat that its provider does not keep, though it was asked to."""
+    return replace(recipe, target=recipe.target.unkept(), key=f"{recipe.key} unkept")
+
+
 def make_recipe(
     settings: ChatSettings,
     *,

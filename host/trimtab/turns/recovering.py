@@ -1,5 +1,5 @@
 """What a turn does when the provider refuses a call that can be made otherwise: once without its cursor, once
-without reasoning that is stale."""
+without reasoning that is stale, once with nothing kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from trimtab.turns.context import ChatContext, open_context
 from trimtab.turns.continuing import Standing, after_refused_cursor
 from trimtab.turns.generation import Generation, ready_call
-from trimtab.turns.recipe import with_stale
+from trimtab.turns.recipe import with_stale, without_keeping
 from trimtab.turns.telling import note_degradation, tell_context
 from trimtab_sdk.errors import CursorLostError, ProviderError
 
@@ -38,6 +38,9 @@ async def recover_call(machinery: Machinery, work: TurnWork, writer: TurnWriter,
     context = work.the_context
     # What came of an answer before it paused is not held by anybody else now.
     context.extend([one for one in work.messages if one.message.id not in context.stored], running=work.turn.id)
+    if error.fault.unkept:
+        machinery.note_unkept(work.chat.id, context.recipe.target.name)
+        context.recipe = without_keeping(context.recipe)
     if error.fault.stale_reasoning:
         context = await machinery.in_pool(_without_stale, machinery, work, context)
         work.context = context
@@ -56,9 +59,19 @@ def _other_standing(work: TurnWork, error: ProviderError) -> Standing | None:
         work.cursor_spent = True
     if used_cursor and fault.cursor is not None:
         return _without_cursor(work, error)
+    if fault.unkept and work.the_ready.call.keep:
+        return _unkept(work)
     if fault.stale_reasoning and not work.the_context.recipe.reader.stale_until:
         return standing
     return None
+
+
+def _unkept(work: TurnWork) -> Standing:
+    """Tell how a turn goes on with nothing kept; a cursor that was there is of no use then."""
+    if work.the_ready.call.cursor is None:
+        return Standing(is_fallback=work.standing.is_fallback)
+    work.cursor_spent = True
+    return replace(work.standing, loop=None, refused="cursor_invalid")
 
 
 def _without_stale(machinery: Machinery, work: TurnWork, context: ChatContext) -> ChatContext:

@@ -15,7 +15,7 @@ from trimtab.turns.generation import Generation, Ready, ready_call
 from trimtab.turns.held_chats import HeldChat
 from trimtab.turns.holder import death_judge, holder_of
 from trimtab.turns.messages import as_stored, closing_results
-from trimtab.turns.recipe import Recipe, make_recipe, with_stale
+from trimtab.turns.recipe import Recipe, make_recipe, with_stale, without_keeping
 from trimtab.turns.settings import ChatSettings
 from trimtab.turns.telling import Notices, note_degradation
 from trimtab.turns.work import Ask, TurnWork
@@ -88,6 +88,8 @@ async def open_recipe(
         environ=machinery.environ,
         granted=machinery.credentials.keys(),
     )
+    if machinery.unkept.get(chat_id) == recipe.target.name:
+        recipe = without_keeping(recipe)
     return with_stale(recipe, machinery.stale_until(chat_id, recipe.target.name))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from trimtab.config_models import Endpoint
@@ -19,7 +19,7 @@ from trimtab_sdk.errors import (
     ProviderError,
     UnknownProviderError,
 )
-from trimtab_sdk.provider import Fault, Provider
+from trimtab_sdk.provider import ContinuationMode, Fault, Provider, mode_of, retention_of
 from trimtab_sdk.request import Traits
 
 if TYPE_CHECKING:
@@ -44,6 +44,21 @@ class Target:
     base_url: str
     variable: str = ""
     key: str = field(default="", repr=False)
+
+    @property
+    def mode(self) -> ContinuationMode:
+        """How a conversation is carried on here; `stateless-loop` where the endpoint forbids to keep it."""
+        return "stateless-loop" if self.endpoint.retention == 0 else mode_of(self.provider, self.endpoint.settings)
+
+    @property
+    def retention(self) -> float | None:
+        """For how many seconds the provider keeps a conversation; None when nobody knows."""
+        own = self.endpoint.retention
+        return retention_of(self.provider, self.endpoint.settings) if own is None else own
+
+    def unkept(self) -> Target:
+        """Give the target as it is asked to keep nothing."""
+        return replace(self, endpoint=self.endpoint.model_copy(update={"retention": 0.0}))
 
 
 def resolve_target(

@@ -1,16 +1,21 @@
-"""The provider `anthropic`: Anthropic's Messages API, which is sent the whole conversation each time."""
+"""The provider `anthropic`: Anthropic's Messages API, which is sent the whole conversation each time.
+
+With the setting `threads` its server keeps the conversation for some minutes, and is sent what is new.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from trimtab_plugins.providers.messages_faults import fault_of
-from trimtab_plugins.providers.messages_request import headers_of, write_body, write_count, write_tool
+from trimtab_plugins.providers.messages_request import headers_of, in_thread, write_body, write_count, write_tool
 from trimtab_plugins.providers.messages_schemas import OPTIONS, SETTINGS
 from trimtab_plugins.providers.messages_stream import MessagesStreamReader
 from trimtab_plugins.providers.stream_json import bad_response
 from trimtab_sdk import (
+    ContinuationMode,
     Credential,
     Fault,
     ProviderCall,
@@ -20,11 +25,14 @@ from trimtab_sdk import (
     ToolSpec,
 )
 
+_THREAD_SECONDS = 300.0
+
 
 class Anthropic:
     """Asks `v1/messages` below an endpoint's base URL, and marks for the server's cache what stays the same.
 
-    It can also ask what a request takes (`trimtab_sdk.CountsTokens`).
+    It can also ask what a request takes (`trimtab_sdk.CountsTokens`), and begin threads where a setting says so
+    (`trimtab_sdk.KeepsByChoice`).
     """
 
     name = "anthropic"
@@ -37,6 +45,14 @@ class Anthropic:
     offline = False
     settings_schema: Mapping[str, object] | None = SETTINGS
     options_schema: Mapping[str, object] | None = OPTIONS
+
+    def mode_for(self, settings: Mapping[str, object]) -> ContinuationMode:
+        """Give `threads` where the setting says so."""
+        return "threads" if settings.get("threads") is True else self.mode
+
+    def retention_for(self, settings: Mapping[str, object]) -> float | None:
+        """Give the five minutes that a thread lasts after its last answer."""
+        return _THREAD_SECONDS if settings.get("threads") is True else self.retention
 
     def write_tools(self, tools: Sequence[ToolSpec], settings: Mapping[str, object]) -> list[object]:
         """Write tools in the order given."""
@@ -57,11 +73,11 @@ class Anthropic:
 
         Raises InvalidRequestError for an option or a format that the API of the endpoint's version does not take.
         """
-        return ProviderRequest("v1/messages", write_body(call), headers_of(call.settings))
+        return ProviderRequest("v1/messages", write_body(call), headers_of(call))
 
     def reader(self, call: ProviderCall) -> StreamReader:
         """Give a new reader for the answer to a request."""
-        return MessagesStreamReader()
+        return MessagesStreamReader(kept=in_thread(call))
 
     def classify(self, status: int, body: object) -> Fault:
         """Name the fault behind an answer with a status of 400 or more."""
@@ -73,7 +89,8 @@ class Anthropic:
 
     def count_request(self, call: ProviderCall) -> ProviderRequest:
         """Write a request for the size of a call in tokens. Raises InvalidRequestError as `request` does."""
-        return ProviderRequest("v1/messages/count_tokens", write_count(call), headers_of(call.settings))
+        headers = headers_of(replace(call, keep=False))
+        return ProviderRequest("v1/messages/count_tokens", write_count(call), headers)
 
     def read_count(self, body: object) -> int:
         """Give the tokens that the answer tells. Raises ProviderFaultError when it tells none."""

@@ -24,12 +24,23 @@ _MARKED = frozenset(
 )
 
 
+def with_moving_mark(body: JsonObject, settings: Mapping[str, object]) -> JsonObject:
+    """Give a body with one mark for the whole of it, which the server puts behind the last block.
+
+    For a thread: what it holds was marked in requests before, and there are at most four marks in all.
+    """
+    if settings.get("cache", "auto") == "off" or _is_marked(body):
+        return body
+    messages = body.get("messages")
+    written = list(map(_in_blocks, messages)) if isinstance(messages, list) else messages
+    return {**body, "messages": written, _MARK: _mark(settings)}
+
+
 def with_marks(body: JsonObject, settings: Mapping[str, object]) -> JsonObject:
     """Give a body with its marks. One that holds marks already was marked by somebody who knows, and stays."""
     if settings.get("cache", "auto") == "off" or _is_marked(body):
         return body
-    ttl = settings.get("cache_ttl")
-    mark: JsonObject = {"type": "ephemeral"} if ttl is None else {"type": "ephemeral", "ttl": ttl}
+    mark = _mark(settings)
     marked = dict(body)
     tools, system, messages = body.get("tools"), body.get("system"), body.get("messages")
     if isinstance(tools, list) and tools and isinstance(tools[-1], Mapping):
@@ -39,6 +50,11 @@ def with_marks(body: JsonObject, settings: Mapping[str, object]) -> JsonObject:
     if isinstance(messages, list):
         marked["messages"] = _marked_messages(messages, mark)
     return marked
+
+
+def _mark(settings: Mapping[str, object]) -> JsonObject:
+    ttl = settings.get("cache_ttl")
+    return {"type": "ephemeral"} if ttl is None else {"type": "ephemeral", "ttl": ttl}
 
 
 def _marked_messages(messages: Sequence[object], mark: JsonObject) -> list[object]:

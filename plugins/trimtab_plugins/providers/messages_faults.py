@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from trimtab_plugins.providers import chat_faults
 from trimtab_plugins.providers.chat_faults import read_complaint
-from trimtab_sdk import Fault, FaultCode, clean_word
+from trimtab_sdk import CursorFault, Fault, FaultCode, clean_word
 
 _STATUS: Mapping[str, int] = {
     "invalid_request_error": 400,
@@ -39,6 +39,13 @@ _OVERFLOW = re.compile(
     r"input length and max_tokens exceed context limit: (\d{1,12}) \+ (\d{1,12}) > (\d{1,12})",
 )
 _MOST_READ = 2_000
+_LOST_THREADS: Mapping[str, CursorFault] = {
+    "thread_not_found": "cursor_expired",
+    "thread_already_continued": "cursor_expired",
+    "thread_continue_in_flight": "cursor_expired",
+    "thread_fingerprint_mismatch": "cursor_invalid",
+}
+_NO_THREADS = "thread_unsupported_request"
 
 
 def fault_of(status: int, body: object) -> Fault:
@@ -57,6 +64,11 @@ def fault_within(error: object) -> Fault:
 
 def _fault(status: int, body: object) -> Fault:
     usual = chat_faults.fault_of(status, body)
+    lost = _LOST_THREADS.get(_detail(body))
+    if lost is not None:
+        return replace(_changed(usual, "PROVIDER_CURSOR_LOST"), cursor=lost)
+    if _detail(body) == _NO_THREADS:
+        return replace(_changed(usual, "PROVIDER_REQUEST_REFUSED"), unkept=True)
     sentence = read_complaint(body).sentence[:_MOST_READ].lower().replace("`", "")
     if _detail(body) in _SPENT:
         return _changed(usual, "PROVIDER_QUOTA_EXHAUSTED")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from trimtab_plugins.providers.messages_caching import with_marks
+from trimtab_plugins.providers.messages_caching import with_marks, with_moving_mark
 from trimtab_plugins.providers.messages_schemas import MAX_TOKENS, OWN_FIELDS, STABLE_VERSION, STRICT_VERSION
 from trimtab_plugins.providers.stream_json import JsonObject
 from trimtab_sdk import InvalidRequestError, ProviderCall, ToolSpec
@@ -14,6 +15,8 @@ _PLAIN_OPTIONS = (*_SAMPLING, "stop_sequences", "metadata")
 _CHOICES: Mapping[object, str] = {"auto": "auto", "any": "any", "required": "any", "none": "none"}
 _BOUND = ("adaptive", "enabled")
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"
+_THREADS_BETA = "message-threads-2026-08-12"
+_KEPT_BY_THREAD = ("system", "tools")
 _COUNTED = (
     *(
         "model",
@@ -39,21 +42,31 @@ def write_body(call: ProviderCall) -> JsonObject:
     """
     body = _written(call)
     _check_version(body, call)
-    return with_marks(body, call.settings)
+    if not in_thread(call):
+        return with_marks(body, call.settings)
+    return with_moving_mark(_threaded(body, call.cursor), call.settings)
+
+
+def in_thread(call: ProviderCall) -> bool:
+    """Tell whether a call is to be kept as part of a thread."""
+    return call.keep and call.settings.get("threads") is True
 
 
 def write_count(call: ProviderCall) -> JsonObject:
-    """Write the body that asks for the size of a request."""
-    body = write_body(call)
+    """Write the body that asks for the size of a request. Threads are not counted: the call has to hold it all."""
+    body = write_body(replace(call, keep=False, cursor=None))
     return {key: body[key] for key in _COUNTED if key in body}
 
 
-def headers_of(settings: Mapping[str, object]) -> dict[str, str]:
+def headers_of(call: ProviderCall) -> dict[str, str]:
     """Give the headers that name the version of the API, and betas."""
+    settings = call.settings
     named = settings.get("beta")
     betas = [str(one) for one in named] if isinstance(named, list | tuple) else []
     if "thinking_mismatch" in settings and _BINDING_BETA not in betas:
         betas.append(_BINDING_BETA)
+    if in_thread(call) and _THREADS_BETA not in betas:
+        betas.append(_THREADS_BETA)
     version = str(settings.get("version", STABLE_VERSION))
     headers = {"anthropic-version": version}
     return {**headers, "anthropic-beta": ",".join(betas)} if betas else headers
@@ -84,6 +97,14 @@ def _written(call: ProviderCall) -> JsonObject:
     body |= {key: value for key, value in _read_fields(call).items() if key not in body}
     body["stream"] = True
     return body | _extra(call.settings)
+
+
+def _threaded(body: JsonObject, cursor: str | None) -> JsonObject:
+    """Give a body that begins a thread, or goes on with one, which has its system text and tools already."""
+    if cursor is None:
+        return {**body, "thread": {"type": "create"}}
+    added = {key: value for key, value in body.items() if key not in _KEPT_BY_THREAD}
+    return {**added, "thread": {"type": "continue", "previous_message_id": cursor}}
 
 
 def _conversation(call: ProviderCall) -> JsonObject:

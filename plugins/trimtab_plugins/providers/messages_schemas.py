@@ -65,6 +65,14 @@ SETTINGS: Mapping[str, object] = {
                 "for thinking. It is a beta, whose header is added."
             ),
         },
+        "threads": {
+            "type": "boolean",
+            "default": False,
+            "description": (
+                "Let the server keep the conversation for the next call, which is sent only what is new then. It "
+                "is a beta, whose header is added; a thread is lost five minutes after its last answer."
+            ),
+        },
         "service_tier": {**_TIER, "description": "Whether reserved capacity is used; a chat may ask otherwise."},
         "extra_body": {
             "type": "object",

@@ -40,9 +40,10 @@ _LONGEST_FACT = 200
 
 
 class MessagesStreamReader:
-    """Reads one answer."""
+    """Reads one answer. One that is `kept` in a thread is its cursor, unless it was refused."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, kept: bool = False) -> None:
+        self._kept = kept
         self._blocks = OpenBlocks()
         self._figures = Figures()
         self._facts: dict[str, str] = {}
@@ -111,6 +112,7 @@ class MessagesStreamReader:
             items=items,
             finish=self._why(reason),
             usage=usage,
+            cursor=self._facts.get("messageId") if self._kept and reason != "refusal" else None,
             state=self._facts,
             remarks=tuple(_remarks(self._transformations)),
         )

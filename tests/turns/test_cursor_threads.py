@@ -262,6 +262,30 @@ async def test_an_answer_that_pauses_goes_on_when_nothing_is_added(scene: Cursor
     assert scene.remote.sent == ["user: Sure?"]
 
 
+async def test_a_thread_ends_with_thinking_that_led_to_no_answer(scene: CursorStage) -> None:
+    talk = await scene.told(options=THINKS)
+    scene.remote.server.reply(reply(thought("Hm."), finish="max_tokens"))
+    await talk.say("How many pots?")
+    assert await talk.envelope() is None
+
+    told = (await say_all(talk, scene.remote, ("Well?", "Three.")))[0]
+
+    assert (told.text, _reasons(told)) == ("Three.", [])
+    assert _threads(scene)[-1] == BEGIN
+
+
+async def test_a_thread_ends_with_calls_that_came_without_the_thinking_asked_for(scene: CursorStage) -> None:
+    till = Till()
+    talk = await scene.told(till.stock, options=THINKS)
+    scene.remote.server.reply(reply("I look.", ask("stock", {"article": "pot"})), reply("Three."))
+
+    told = await talk.say("How many pots?")
+
+    assert (told.text, _reasons(told), till.sold) == ("I look.Three.", [], ["pot"])
+    assert _threads(scene)[-1] == BEGIN
+    assert "thinking" not in scene.remote.body
+
+
 async def test_after_a_refusal_a_thread_is_begun_anew(scene: CursorStage) -> None:
     talk = await scene.told()
     scene.remote.server.reply(reply("I will", declined("cyber")))

@@ -10,7 +10,14 @@ from dataclasses import replace
 from typing import Literal
 
 from trimtab_plugins.providers.messages_faults import fault_of
-from trimtab_plugins.providers.messages_request import headers_of, in_thread, write_body, write_count, write_tool
+from trimtab_plugins.providers.messages_request import (
+    has_to_think,
+    headers_of,
+    in_thread,
+    write_body,
+    write_count,
+    write_tool,
+)
 from trimtab_plugins.providers.messages_schemas import OPTIONS, SETTINGS
 from trimtab_plugins.providers.messages_stream import MessagesStreamReader
 from trimtab_plugins.providers.stream_json import bad_response
@@ -77,7 +84,7 @@ class Anthropic:
 
     def reader(self, call: ProviderCall) -> StreamReader:
         """Give a new reader for the answer to a request."""
-        return MessagesStreamReader(kept=in_thread(call))
+        return MessagesStreamReader(kept=in_thread(call), thinks=has_to_think(call))
 
     def classify(self, status: int, body: object) -> Fault:
         """Name the fault behind an answer with a status of 400 or more."""

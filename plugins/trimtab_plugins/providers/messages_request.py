@@ -52,6 +52,11 @@ def in_thread(call: ProviderCall) -> bool:
     return call.keep and call.settings.get("threads") is True
 
 
+def has_to_think(call: ProviderCall) -> bool:
+    """Tell whether a call makes the model think, within a budget."""
+    return _thinking(call).get("type") == "enabled"
+
+
 def write_count(call: ProviderCall) -> JsonObject:
     """Write the body that asks for the size of a request. Threads are not counted: the call has to hold it all."""
     body = write_body(replace(call, keep=False, cursor=None))

@@ -36,14 +36,19 @@ _FINISHES: Mapping[str, Finish] = {
 }
 _UNLIKE_CALLS = frozenset({"length", "pause", "refusal"})
 _CODEC = AnthropicMessages()
+_THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 _LONGEST_FACT = 200
 
 
 class MessagesStreamReader:
-    """Reads one answer. One that is `kept` in a thread is its cursor, unless it was refused."""
+    """Reads one answer. One that is `kept` in a thread is its cursor, as far as the thread can be gone on with.
 
-    def __init__(self, *, kept: bool = False) -> None:
+    `thinks` tells that the model was made to think, so that a loop of tools has to begin with thinking.
+    """
+
+    def __init__(self, *, kept: bool = False, thinks: bool = False) -> None:
         self._kept = kept
+        self._thinks = thinks
         self._blocks = OpenBlocks()
         self._figures = Figures()
         self._facts: dict[str, str] = {}
@@ -112,10 +117,16 @@ class MessagesStreamReader:
             items=items,
             finish=self._why(reason),
             usage=usage,
-            cursor=self._facts.get("messageId") if self._kept and reason != "refusal" else None,
+            cursor=self._facts.get("messageId") if self._can_go_on(content, reason) else None,
             state=self._facts,
             remarks=tuple(_remarks(self._transformations)),
         )
+
+    def _can_go_on(self, content: Sequence[object], reason: Finish) -> bool:
+        """Tell whether a request may stand behind this answer as it is."""
+        if not self._kept or not content or reason == "refusal" or _is_thought(content[-1]):
+            return False
+        return not (self._thinks and self._blocks.has_calls and not _is_thought(content[0]))
 
     def _why(self, reason: Finish) -> Finish:
         if reason in _UNLIKE_CALLS:
@@ -141,6 +152,10 @@ def _checked(item: JsonObject) -> JsonObject:
     except InvalidRequestError as error:
         raise bad_response() from error
     return item
+
+
+def _is_thought(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") in _THOUGHTS
 
 
 def _remarks(changes: object) -> Iterator[str]:

@@ -128,6 +128,8 @@ from trimtab_sdk.protection import (
 )
 from trimtab_sdk.provider import (
     Answer,
+    BindsReasoning,
+    BoundBlock,
     ContinuationMode,
     CountsTokens,
     Credential,
@@ -182,6 +184,8 @@ __all__ = [
     "ApprovalResponse",
     "Aspect",
     "Audio",
+    "BindsReasoning",
+    "BoundBlock",
     "ChatChangedError",
     "Codec",
     "Compaction",

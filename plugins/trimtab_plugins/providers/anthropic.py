@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
+from trimtab_plugins.providers.messages_binding import blocks_of, head_of
 from trimtab_plugins.providers.messages_faults import fault_of
 from trimtab_plugins.providers.messages_request import headers_of, write_body, write_count, write_tool
 from trimtab_plugins.providers.messages_schemas import OPTIONS, SETTINGS
 from trimtab_plugins.providers.messages_stream import MessagesStreamReader
 from trimtab_plugins.providers.stream_json import bad_response
 from trimtab_sdk import (
+    BoundBlock,
     Credential,
     Fault,
     ProviderCall,
@@ -24,7 +26,8 @@ from trimtab_sdk import (
 class Anthropic:
     """Asks `v1/messages` below an endpoint's base URL, and marks for the server's cache what stays the same.
 
-    It can also ask what a request takes (`trimtab_sdk.CountsTokens`).
+    It can also ask what a request takes (`trimtab_sdk.CountsTokens`), and tells what thinking is bound to
+    (`trimtab_sdk.BindsReasoning`).
     """
 
     name = "anthropic"
@@ -81,3 +84,11 @@ class Anthropic:
         if type(tokens) is not int or not 0 <= tokens < 2**53:
             raise bad_response()
         return tokens
+
+    def bound_head(self, call: ProviderCall) -> object:
+        """Give the system text and the tools."""
+        return head_of(call)
+
+    def bound_blocks(self, message: object, settings: Mapping[str, object]) -> Sequence[BoundBlock]:
+        """Give the blocks of a message, thinking with its signature."""
+        return blocks_of(message, settings)

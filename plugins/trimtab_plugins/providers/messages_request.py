@@ -59,6 +59,11 @@ def headers_of(settings: Mapping[str, object]) -> dict[str, str]:
     return {**headers, "anthropic-beta": ",".join(betas)} if betas else headers
 
 
+def as_sent(message: object, settings: Mapping[str, object]) -> object:
+    """Give a message of a prompt as the API of the endpoint's version takes it, without marks for its cache."""
+    return _without_citations(message) if _is_strict(settings) else message
+
+
 def write_tool(tool: ToolSpec) -> JsonObject:
     """Write a tool. Its schema is that of an object, also where it does not say so."""
     described: JsonObject = {"description": tool.description} if tool.description else {}
@@ -90,8 +95,9 @@ def _conversation(call: ProviderCall) -> JsonObject:
     request = call.prompt.request or {}
     fields: JsonObject = {"system": request["system"]} if request.get("system") else {}
     messages = _messages(call)
-    strict = call.settings.get("version", STABLE_VERSION) == STRICT_VERSION
-    return {**fields, "messages": list(map(_without_citations, messages)) if strict else messages}
+    if _is_strict(call.settings):
+        messages = [as_sent(message, call.settings) for message in messages]
+    return {**fields, "messages": messages}
 
 
 def _messages(call: ProviderCall) -> list[object]:
@@ -190,7 +196,7 @@ def _format(asked: Mapping[str, object]) -> JsonObject:
 
 
 def _check_version(body: Mapping[str, object], call: ProviderCall) -> None:
-    if call.settings.get("version", STABLE_VERSION) != STRICT_VERSION:
+    if not _is_strict(call.settings):
         return
     for name in _SAMPLING:
         if name in body:
@@ -199,6 +205,10 @@ def _check_version(body: Mapping[str, object], call: ProviderCall) -> None:
                 f"{STABLE_VERSION} for a model that still takes it",
                 path=f"options.{name}",
             )
+
+
+def _is_strict(settings: Mapping[str, object]) -> bool:
+    return settings.get("version", STABLE_VERSION) == STRICT_VERSION
 
 
 def _without_citations(message: object) -> object:

@@ -17,7 +17,7 @@ from fakes.messages_context import View
 from fakes.messages_handlers import MessagesHandler
 from fakes.messages_judge import MessagesJudge
 from fakes.messages_refusals import refusal
-from fakes.messages_seals import Signer
+from fakes.messages_seals import Seal, Signer
 from fakes.messages_thinking import Binding
 
 if TYPE_CHECKING:
@@ -97,6 +97,10 @@ class MessagesServer(LoopbackServer):
     def answer(self, number: int) -> Json:
         """Give the message that the request of that number made. Raises KeyError when it was refused."""
         return self._answers.answers[number]
+
+    def seal(self, signature: str) -> Seal | None:
+        """Read a signature: what its thought was made behind; None for one that was not made here."""
+        return self._signer.open(signature)
 
     def rotate_keys(self) -> None:
         """Let the signatures made until now be refused."""

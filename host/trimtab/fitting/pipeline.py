@@ -62,8 +62,7 @@ def run_pipeline(job: Job) -> Outcome:
     """
     account = Account()
     before, context = _prepare(job, account)
-    if context.total > job.setup.budget.available and not job.setup.interceptors:
-        # What has to go in any case shall not displace anything. An interceptor may make a prefix what it was.
+    if _fits_without_stale(job, context):
         context, _ = _strip_stale(job, context, account)
     over = context.total > job.setup.budget.available
     context = _run_strategy(job, context, account)
@@ -304,6 +303,18 @@ def _settle(job: Job, context: Context, account: Account) -> tuple[Context, Enco
         if len(shifted.messages) == len(context.messages):
             raise over_budget(context, job.setup.budget, job.setup.rule)
         context = shifted
+
+
+def _fits_without_stale(job: Job, context: Context) -> bool:
+    """Tell whether a conversation is over its budget only for reasoning that cannot be sent any more.
+
+    What a plugin still does may make a prefix again what it was, so this is told where none has to be called.
+    """
+    called = job.setup.interceptors or job.setup.strategy.plugin.traits.per_turn
+    if job.binding is None or called or context.total <= job.setup.budget.available:
+        return False
+    stripped, _ = _strip_stale(job, context, Account())
+    return stripped.total <= job.setup.budget.available
 
 
 def _strip_stale(job: Job, context: Context, account: Account) -> tuple[Context, Encoded | None]:

@@ -21,6 +21,7 @@ from fakes.messages_server import MessagesServer
 from trimtab import Config
 from trimtab.host import Host
 from trimtab_sdk import BEFORE_INPUT, Edit, Insert, Request, Services, Text
+from trimtab_sdk.errors import TrimtabError
 from turns.bound_helpers import missed, refused
 from turns.six_helpers import asks, look_up
 from turns.turn_helpers import OWNER, Talk, Told, words
@@ -39,6 +40,8 @@ CHATS = st.fixed_dictionaries(
         "steps": st.lists(STEPS, min_size=2, max_size=14),
     }
 )
+REFUSALS = ("TOKEN_BUDGET_EXCEEDED", "INVALID_REQUEST")
+"""What a small window and a pinned answer that no user message stands before come to, without a call."""
 SAID = {"say": "Say it.", "look": "Look.", "long": f"Say {words(120)}."}
 
 
@@ -105,8 +108,8 @@ async def _change(talk: Talk, kind: str, at: int) -> None:
 async def _quietly(preview: Any) -> None:
     try:
         await preview
-    except trimtab.TrimtabError as error:
-        assert error.code == "TOKEN_BUDGET_EXCEEDED"
+    except TrimtabError as error:
+        assert error.code in REFUSALS
 
 
 async def _live(hosts: tuple[Host, ...], server: MessagesServer, chat: Mapping[str, Any]) -> None:
@@ -138,7 +141,7 @@ async def _live(hosts: tuple[Host, ...], server: MessagesServer, chat: Mapping[s
 
 def _check_ended(told: Told) -> None:
     if told.last.kind != "turn_completed":
-        assert told.failed.code == "TOKEN_BUDGET_EXCEEDED"
+        assert told.failed.code in REFUSALS
 
 
 def test_nothing_is_refused_and_nothing_left_out_that_could_have_stayed(empty_store: Path, tmp_path: Path) -> None:

@@ -42,14 +42,15 @@ def strip_bound_reasoning(
     changed = _first_change(context, account, carried, since)
     old = _first_carried(context, carried)
     reach = _reach_of_gone(context, account, carried, since)
+    if changed is None and old is None and not reach:
+        return context
     taken: dict[str, frozenset[int]] = {}
     for position, message in enumerate(context.messages):
-        places = _unjudged(message, binding)
-        if places and (
+        if (
             (changed is not None and position >= changed)
             or _is_behind(context, message, carried, old)
             or _is_reached(context.places.get(message.id), reach)
-        ):
+        ) and (places := _unjudged(message, binding)):
             taken[message.id] = places
     return _without(context, taken, account, counter)
 

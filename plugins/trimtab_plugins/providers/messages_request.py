@@ -143,15 +143,22 @@ def _thinking(call: ProviderCall) -> JsonObject:
 
 
 def _goes_on_without_thinking(call: ProviderCall) -> bool:
-    """Tell whether calls wait for an answer that came without thinking, as those of another provider do."""
+    """Tell whether calls wait for an answer that came without thinking, as those of another provider do.
+
+    User messages in a row are one: what is said behind results does not end the loop.
+    """
     start: object = None
+    spoke = answered = False
     for message in reversed(_messages(call)):
         content = message.get("content") if isinstance(message, dict) else None
         blocks = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-        if isinstance(message, dict) and message.get("role") == "assistant":
+        if isinstance(message, dict) and message.get("role") == "user":
+            spoke, answered = True, answered or any(one.get("type") == "tool_result" for one in blocks)
+        elif isinstance(message, dict) and message.get("role") == "assistant":
+            if spoke and not answered:
+                break
             start = blocks[0].get("type") if blocks else "text"
-        elif isinstance(message, dict) and not any(one.get("type") == "tool_result" for one in blocks):
-            break
+            spoke = answered = False
     return start is not None and start not in ("thinking", "redacted_thinking")
 
 

@@ -17,6 +17,7 @@ from trimtab.fitting.carrying import Carried
 from trimtab.fitting.context import Context
 from trimtab.fitting.counting import Counter
 from trimtab_sdk.codec import Encoded
+from trimtab_sdk.groups import with_tokens
 from trimtab_sdk.messages import Message, Reasoning
 
 _NEVER: Mapping[str, int] = {}
@@ -82,6 +83,8 @@ def _places_of(stale: Mapping[str, frozenset[int]], messages: Sequence[Message])
     seen: Tally[str] = Tally()
     taken: dict[str, set[int]] = {}
     for message in messages:
+        if message.role != "assistant":
+            continue
         for at, part in enumerate(message.parts):
             if not isinstance(part, Reasoning) or part.opaque not in stale:
                 continue
@@ -110,7 +113,10 @@ def _without(context: Context, taken: Mapping[str, frozenset[int]], account: Acc
             account.leave((message.id,), "wire-rule")
             account.stripped.add(message.id)
     account.note("wire-rule", NOTE, ids=taken)
-    return context.with_messages(messages, costs)
+    if len(messages) < len(context.messages):
+        return context.with_messages(messages, costs)
+    tokens = [costs[message.id].tokens for message in messages]
+    return context.with_messages(messages, costs, groups=with_tokens(context.groups, tokens))
 
 
 def _unjudged(message: Message, binding: Binding | None) -> frozenset[int]:

@@ -128,6 +128,8 @@ from trimtab_sdk.protection import (
 )
 from trimtab_sdk.provider import (
     Answer,
+    BindsReasoning,
+    BoundBlock,
     ContinuationMode,
     CountsTokens,
     Credential,
@@ -185,6 +187,8 @@ __all__ = [
     "ApprovalResponse",
     "Aspect",
     "Audio",
+    "BindsReasoning",
+    "BoundBlock",
     "ChatChangedError",
     "Codec",
     "Compaction",

@@ -415,3 +415,37 @@ class CountsTokens(Protocol):
     def read_count(self, body: object) -> int:
         """Give the tokens from the JSON value of the answer. Raises ProviderFaultError when it tells none."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class BoundBlock:
+    """A piece of a prompt that reasoning behind it is bound to.
+
+    - `value` is all of it that the server looks at, as JSON: who says it too, marks for caches not.
+    - `seal` is the `opaque` of the reasoning that it is, as the codec reads it; None for anything else.
+    """
+
+    value: object = field(hash=False)
+    seal: str | None = None
+
+
+@runtime_checkable
+class BindsReasoning(Protocol):
+    """What a driver has besides when its server takes reasoning back only behind the very prefix it was made on.
+
+    The prefix is the head and the blocks of all messages in front of it. The host keeps a hash of it with each
+    reasoning, and sends that no more once anything in front of it is another. Not for a server that takes sealed
+    reasoning back wherever it stands.
+    """
+
+    def bound_head(self, call: ProviderCall) -> object:
+        """Give, as JSON, what a request has in front of its messages: system text and tools, as they are sent."""
+        ...
+
+    def bound_blocks(self, message: object, settings: Mapping[str, object]) -> Sequence[BoundBlock]:
+        """Give the blocks of one message of a prompt, in order; `settings` are those of the endpoint.
+
+        Also asked of the items of an answer. The same text written in another way, as one string or as one block,
+        gives the same blocks.
+        """
+        ...

@@ -17,7 +17,7 @@ from fakes.messages_context import View
 from fakes.messages_handlers import MessagesHandler
 from fakes.messages_judge import MessagesJudge
 from fakes.messages_refusals import refusal
-from fakes.messages_seals import Signer
+from fakes.messages_seals import Seal, Signer
 from fakes.messages_thinking import Binding
 from fakes.messages_threads import ThreadStore
 
@@ -117,6 +117,10 @@ class MessagesServer(LoopbackServer):
     def forget_all(self) -> None:
         """Lose all threads."""
         self._threads.forget_all()
+
+    def seal(self, signature: str) -> Seal | None:
+        """Read a signature: what its thought was made behind; None for one that was not made here."""
+        return self._signer.open(signature)
 
     def rotate_keys(self) -> None:
         """Let the signatures made until now be refused."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -177,6 +178,29 @@ def test_a_thinking_budget_comes_on_top_of_the_usual_limit_and_must_fit_a_given_
 )
 def test_thinking_is_asked_for_as_the_chat_says(options: dict[str, object], thinking: object) -> None:
     assert body_of(options=options, settings={"thinking_display": "omitted"}).get("thinking") == thinking
+
+
+CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "look", "input": {}}]}
+RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "7"}]}
+THOUGHT = {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm.", "signature": "s"}]}
+SPOKE = {"role": "assistant", "content": "Seven."}
+
+
+@pytest.mark.parametrize(
+    ("said", "thinks"),
+    [
+        ([USER, CALL, RESULT], False),
+        ([USER, CALL, RESULT, USER], False),
+        ([USER, CALL, RESULT, CALL, RESULT, USER, USER], False),
+        ([USER, THOUGHT, CALL, RESULT, USER], True),
+        ([USER, CALL, RESULT, SPOKE, USER], True),
+        ([USER, SPOKE, USER], True),
+    ],
+)
+def test_a_loop_that_began_without_thinking_goes_on_without_it(said: list[object], thinks: bool) -> None:
+    call = replace(asked(options={"thinking_budget": 1024}), prompt=Encoded(said))
+    body = DRIVER.request(call).body
+    assert ("thinking" in body) is thinks
 
 
 def test_what_becomes_of_thinking_that_does_not_match_is_said_with_its_beta() -> None:

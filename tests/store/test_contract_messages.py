@@ -63,6 +63,13 @@ async def test_everything_of_a_message_comes_back(store: SqlStore) -> None:
         await store.full_text("c", "nobody", owner="ann")
 
 
+async def test_the_prefixes_of_reasoning_come_back(store: SqlStore) -> None:
+    wire = Wire("anthropic", "anthropic-messages", {"role": "assistant"}, "a/1", ("prefix-1:00", "prefix-1:01"))
+    sealed = NewMessage(message=Message("m", "assistant", (Text("hi"),)), wire=wire)
+    await store.create_chat(replace(new_chat(), messages=(sealed,)), now=3.0)
+    assert (await one(store, "m")).wire == wire
+
+
 async def test_an_edit_keeps_how_it_was_and_drops_what_no_longer_holds(store: SqlStore) -> None:
     first = NewMessage(
         message=Message("m", "assistant", (Text("old"),), pinned=True),

@@ -179,6 +179,10 @@ async def test_a_server_that_goes_away_in_the_middle_leaves_nothing_half_written
         ("UPDATE messages SET body = 'x' WHERE id = 'two'", "message 'two' of chat 'c'"),
         ("UPDATE messages SET body = x'00' WHERE id = 'two'", "message 'two' of chat 'c'"),
         ("UPDATE messages SET wire = '[]' WHERE id = 'two'", "message 'two' of chat 'c'"),
+        (
+            'UPDATE messages SET wire = \'["p", "c", {}, "a", [7]]\' WHERE id = \'two\'',
+            "message 'two' of chat 'c'",
+        ),
         ("UPDATE messages SET wire = '{' WHERE id = 'two'", "message 'two' of chat 'c'"),
         ("UPDATE messages SET provider_state = '[1]' WHERE id = 'two'", "message 'two' of chat 'c'"),
         ("UPDATE messages SET count_key = 'k' WHERE id = 'two'", "message 'two' of chat 'c'"),

@@ -13,7 +13,15 @@ from trimtab.conformance.provider_asking import AskingRules
 from trimtab.conformance.provider_cursors import LOOP, CursorRules
 from trimtab.conformance.provider_inputs import MODEL, TOOLS, recordings_of
 from trimtab.loading.registry import DEFAULT_REGISTRY
-from trimtab_sdk.provider import ContinuationMode, CountsTokens, Provider, ProviderCall, mode_of, retention_of
+from trimtab_sdk.provider import (
+    BindsReasoning,
+    ContinuationMode,
+    CountsTokens,
+    Provider,
+    ProviderCall,
+    mode_of,
+    retention_of,
+)
 
 _MODES: tuple[str, ...] = get_args(ContinuationMode)
 _CONSTANTS = (
@@ -98,6 +106,9 @@ class ProviderContract(AskingRules, CursorRules, AnsweringRules):
         if isinstance(provider, CountsTokens):
             yield partial(provider.count_request, call)
             yield partial(provider.read_count, None)
+        if isinstance(provider, BindsReasoning):
+            yield partial(provider.bound_head, call)
+            yield from (partial(provider.bound_blocks, one, self.settings) for one in call.prompt.messages)
         yield partial(_heard, provider.respond, call)
         for recording in recordings_of(self.streams):
             yield partial(self.read, provider, recording.events)

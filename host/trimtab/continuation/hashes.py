@@ -123,7 +123,7 @@ def _joined(texts: Iterable[str]) -> bytes:
 def _message_text(message: Message, id: str) -> str:
     parts = [_sent(part) for part in message.parts if not isinstance(part, Notice)]
     try:
-        return _canonical([id, message.role, message.name, parts])
+        return canonical([id, message.role, message.name, parts])
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRequestError(
             f"the message {message.id!r} holds a value that JSON cannot", path="messages", ids=(message.id,)
@@ -132,7 +132,7 @@ def _message_text(message: Message, id: str) -> str:
 
 def _tool_text(tool: object, index: int) -> str:
     try:
-        return _canonical(tool)
+        return canonical(tool)
     except (TypeError, ValueError, RecursionError) as error:
         path = f"tools[{index}]"
         raise InvalidRequestError(f"{path} holds a value that JSON cannot", path=path) from error
@@ -182,6 +182,7 @@ def _plain(value: object) -> object:
     raise TypeError(f"JSON cannot hold a {type(value).__name__}")
 
 
-_canonical = json.JSONEncoder(
+canonical = json.JSONEncoder(
     ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain
 ).encode
+"""Writes the JSON that is hashed. Raises TypeError, ValueError or RecursionError for what JSON cannot hold."""

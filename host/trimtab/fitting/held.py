@@ -12,6 +12,7 @@ from itertools import compress
 from operator import is_not
 
 from trimtab.fitting.allocation import gc_paused
+from trimtab.fitting.binding import Binding
 from trimtab.fitting.carried_json import CarriedFacts, facts_of
 from trimtab.fitting.carrying import NOTHING, Carried, carry, stands_on
 from trimtab.fitting.held_fit import HeldFit, InsertedText, make_held_fit
@@ -252,8 +253,11 @@ class HeldConversation:
         """Give what the carried edit holds for, to store it with; `as_of` is the revision of the chat by then."""
         return facts_of(self._setup, pins=self.pinned, as_of=as_of)
 
-    def fit(self) -> HeldFit:
-        """Fit the conversation as it is now, and carry on the edit. Raises what `trimtab.fit` raises."""
+    def fit(self, *, binding: Binding | None = None) -> HeldFit:
+        """Fit the conversation as it is now, and carry on the edit. Raises what `trimtab.fit` raises.
+
+        `binding` knows on which prefixes reasoning was made, where the server asks for that.
+        """
         with gc_paused():
             self._count_new()
             covered = sum(self._costs[name].tokens for name in self._covered if name in self._costs)
@@ -261,7 +265,7 @@ class HeldConversation:
                 self._discard()
             before = self._carried
             explained = self._touched or (self._shifted and before is not NOTHING)
-            job = self._make_job()
+            job = self._make_job(binding)
             outcome = run_pipeline(job)
             gone = self._carry_on(outcome)
             if self._watch is not None:
@@ -270,7 +274,7 @@ class HeldConversation:
             self._touched = False
             return self._report(job, outcome, before)
 
-    def _make_job(self) -> Job:
+    def _make_job(self, binding: Binding | None) -> Job:
         return Job(
             setup=self._setup,
             messages=tuple(self._active),
@@ -283,6 +287,7 @@ class HeldConversation:
             carried=self._carried if self._carried is not NOTHING else None,
             stages=self._watch.stages if self._watch is not None else {},
             since=self._since,
+            binding=binding,
         )
 
     def _report(self, job: Job, outcome: Outcome, before: Carried) -> HeldFit:

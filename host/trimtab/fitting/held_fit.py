@@ -64,7 +64,9 @@ def make_held_fit(
 ) -> HeldFit:
     """Put the fit together; `left` is what the fits before left out. Costs no more than writing the messages."""
     after, account = outcome.after, outcome.account
-    encoded = job.setup.codec.encode(after.messages, job.originals)
+    encoded = outcome.encoded
+    if encoded is None:
+        encoded = job.setup.codec.encode(after.messages, job.originals)
     return HeldFit(
         fit=make_fit(job, outcome, whole=whole, notes=notes, encoded=encoded),
         messages=after.messages,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from trimtab.config import Config
 from trimtab.fitting.account import PluginKey
+from trimtab.fitting.binding import Binding
 from trimtab.fitting.budget import BudgetRule
 from trimtab.fitting.calling import PluginCaller
 from trimtab.fitting.carrying import Carried
@@ -84,6 +85,7 @@ class Job:
     - `costs` are known already; `carried` is the edit of the fits before, whose dropped messages are not here.
     - `since` is id → index, for messages that may be left out: all that stands there or behind was said without
       that message.
+    - `binding` knows on which prefixes reasoning was made; None where the server does not ask.
     - `stages` names the plugins that broke the prefix too often in the fits before.
     """
 
@@ -98,4 +100,5 @@ class Job:
     carried: Carried | None = None
     stages: Mapping[PluginKey, Stage] = field(default_factory=dict)
     since: Mapping[str, int] = field(default_factory=dict)
+    binding: Binding | None = field(default=None, compare=False)
     on_progress: Callable[[int, int], None] | None = field(default=None, compare=False)

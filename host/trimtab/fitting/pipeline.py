@@ -21,9 +21,10 @@ from trimtab.fitting.final import final_shift, host_shift, over_budget, without
 from trimtab.fitting.guard import Applied, Caller, guard_answer
 from trimtab.fitting.job import Job, Step
 from trimtab.fitting.openings import with_opening
-from trimtab.fitting.reasoning import strip_bound_reasoning
+from trimtab.fitting.reasoning import strip_bound_reasoning, strip_stale_reasoning
 from trimtab.fitting.recording import deed_of, refused_call, switched_off, tell_field, used_call
 from trimtab.loading.plugins import INTERCEPT, SHIFT
+from trimtab_sdk.codec import Encoded
 from trimtab_sdk.counting import Cost
 from trimtab_sdk.errors import InvalidRequestError, PluginError
 from trimtab_sdk.groups import link_groups, with_tokens
@@ -42,13 +43,15 @@ _REASONING = "left out the reasoning of another provider, which only that provid
 class Outcome:
     """What the pipeline made: the context as it came in, as it goes out, and the books.
 
-    `over` says that the strategy was due because the conversation was over its budget.
+    `over` says that the strategy was due because the conversation was over its budget. `encoded` is what goes out
+    as it is written, where that was needed already.
     """
 
     before: Context
     after: Context
     account: Account
     over: bool
+    encoded: Encoded | None = None
 
 
 def run_pipeline(job: Job) -> Outcome:
@@ -59,11 +62,14 @@ def run_pipeline(job: Job) -> Outcome:
     """
     account = Account()
     before, context = _prepare(job, account)
+    if _fits_without_stale(job, context):
+        context, _ = _strip_stale(job, context, account)
     over = context.total > job.setup.budget.available
     context = _run_strategy(job, context, account)
     for step in job.setup.interceptors:
         context = _run_interceptor(job, step, context, account)
-    return Outcome(before, _settle(job, context, account), account, over)
+    after, encoded = _settle(job, context, account)
+    return Outcome(before, after, account, over, encoded)
 
 
 def _prepare(job: Job, account: Account) -> tuple[Context, Context]:
@@ -275,22 +281,52 @@ def _answer(
     )
 
 
-def _settle(job: Job, context: Context, account: Account) -> Context:
+def _settle(job: Job, context: Context, account: Account) -> tuple[Context, Encoded | None]:
     """Let the wire have its say on what the plugins made, then bring the count under the budget."""
     while True:
         if account.touched:
             context = _adapt(job, context, account)
         if job.setup.codec.binds_reasoning:
             context = strip_bound_reasoning(
-                context, account, job.setup.counter, carried=job.carried, since=job.since
+                context,
+                account,
+                job.setup.counter,
+                carried=job.carried,
+                since=job.since,
+                binding=job.binding,
             )
+        context, encoded = _strip_stale(job, context, account)
         context = _recount(job, context)
         if context.total <= job.setup.budget.available:
-            return context
+            return context, encoded
         shifted = final_shift(context, job.setup.budget.available, account)
         if len(shifted.messages) == len(context.messages):
             raise over_budget(context, job.setup.budget, job.setup.rule)
         context = shifted
+
+
+def _fits_without_stale(job: Job, context: Context) -> bool:
+    """Tell whether a conversation is over its budget only for reasoning that cannot be sent any more.
+
+    What a plugin still does may make a prefix again what it was, so this is told where none has to be called.
+    """
+    called = job.setup.interceptors or job.setup.strategy.plugin.traits.per_turn
+    if job.binding is None or called or context.total <= job.setup.budget.available:
+        return False
+    stripped, _ = _strip_stale(job, context, Account())
+    return stripped.total <= job.setup.budget.available
+
+
+def _strip_stale(job: Job, context: Context, account: Account) -> tuple[Context, Encoded | None]:
+    if job.binding is None:
+        return context, None
+    return strip_stale_reasoning(
+        context,
+        account,
+        job.setup.counter,
+        binding=job.binding,
+        encode=lambda messages: job.setup.codec.encode(messages, job.originals),
+    )
 
 
 def _recount(job: Job, context: Context) -> Context:

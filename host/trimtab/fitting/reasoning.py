@@ -1,16 +1,23 @@
-"""Reasoning that a wire binds to everything before it leaves when something before it has changed."""
+"""Reasoning that a wire binds to everything before it leaves when something before it has changed.
+
+Where it is known on which prefix reasoning was made, that decides; else what the fits did to the conversation.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections import Counter as Tally
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
 from trimtab.fitting.account import Account
+from trimtab.fitting.binding import Binding
 from trimtab.fitting.carrying import Carried
 from trimtab.fitting.context import Context
 from trimtab.fitting.counting import Counter
+from trimtab_sdk.codec import Encoded
+from trimtab_sdk.groups import with_tokens
 from trimtab_sdk.messages import Message, Reasoning
 
 _NEVER: Mapping[str, int] = {}
@@ -24,39 +31,101 @@ def strip_bound_reasoning(
     *,
     carried: Carried | None = None,
     since: Mapping[str, int] = _NEVER,
+    binding: Binding | None = None,
 ) -> Context:
     """Take the reasoning out of every message behind the first change, and name those messages.
 
     A message that held nothing else leaves, alone of its group, with the reason `wire-rule`. Behind a change
     that is carried from the fits before, reasoning that came later stays: it was made on the changed prefix. So
     does reasoning at or behind the place `since` gives for a message that left: it was made without that one.
+    Reasoning whose prefix `binding` knows is for `strip_stale_reasoning` to judge.
     """
     changed = _first_change(context, account, carried, since)
     old = _first_carried(context, carried)
     reach = _reach_of_gone(context, account, carried, since)
-    messages: list[Message] = []
-    costs = dict(context.costs)
-    stripped: list[str] = []
+    if changed is None and old is None and not reach:
+        return context
+    taken: dict[str, frozenset[int]] = {}
     for position, message in enumerate(context.messages):
-        if not _has_reasoning(message) or not (
+        if (
             (changed is not None and position >= changed)
             or _is_behind(context, message, carried, old)
             or _is_reached(context.places.get(message.id), reach)
-        ):
+        ) and (places := _unjudged(message, binding)):
+            taken[message.id] = places
+    return _without(context, taken, account, counter)
+
+
+def strip_stale_reasoning(
+    context: Context,
+    account: Account,
+    counter: Counter,
+    *,
+    binding: Binding,
+    encode: Callable[[Sequence[Message]], Encoded],
+) -> tuple[Context, Encoded]:
+    """Take out, and name, reasoning that stands behind another prefix than it was made on.
+
+    Also gives the prompt as it is written then.
+    """
+    while True:
+        encoded = encode(context.messages)
+        taken = _places_of(binding.stale(encoded), context.messages)
+        if not taken:
+            return context, encoded
+        context = _without(context, taken, account, counter)
+
+
+def _places_of(stale: Mapping[str, frozenset[int]], messages: Sequence[Message]) -> dict[str, frozenset[int]]:
+    """Give id → the indexes of the parts that are stale."""
+    if not stale:
+        return {}
+    seen: Tally[str] = Tally()
+    taken: dict[str, set[int]] = {}
+    for message in messages:
+        if message.role != "assistant":
+            continue
+        for at, part in enumerate(message.parts):
+            if not isinstance(part, Reasoning) or part.opaque not in stale:
+                continue
+            if seen[part.opaque] in stale[part.opaque]:
+                taken.setdefault(message.id, set()).add(at)
+            seen[part.opaque] += 1
+    return {name: frozenset(places) for name, places in taken.items()}
+
+
+def _without(context: Context, taken: Mapping[str, frozenset[int]], account: Account, counter: Counter) -> Context:
+    """Take parts out of messages, book it, and count the messages anew."""
+    if not taken:
+        return context
+    messages: list[Message] = []
+    costs = dict(context.costs)
+    for message in context.messages:
+        places = taken.get(message.id)
+        if places is None:
             messages.append(message)
             continue
-        stripped.append(message.id)
-        rest = tuple(part for part in message.parts if not isinstance(part, Reasoning))
+        rest = tuple(part for at, part in enumerate(message.parts) if at not in places)
         if rest:
             messages.append(replace(message, parts=rest))
             costs[message.id] = counter.message(messages[-1])
         else:
             account.leave((message.id,), "wire-rule")
             account.stripped.add(message.id)
-    if not stripped:
-        return context
-    account.note("wire-rule", NOTE, ids=stripped)
-    return context.with_messages(messages, costs)
+    account.note("wire-rule", NOTE, ids=taken)
+    if len(messages) < len(context.messages):
+        return context.with_messages(messages, costs)
+    tokens = [costs[message.id].tokens for message in messages]
+    return context.with_messages(messages, costs, groups=with_tokens(context.groups, tokens))
+
+
+def _unjudged(message: Message, binding: Binding | None) -> frozenset[int]:
+    """Give the indexes of the reasoning whose prefix nobody knows."""
+    return frozenset(
+        at
+        for at, part in enumerate(message.parts)
+        if isinstance(part, Reasoning) and not (binding is not None and binding.knows(part))
+    )
 
 
 def _reach_of_gone(
@@ -113,7 +182,3 @@ def _is_behind(context: Context, message: Message, carried: Carried | None, old:
     if carried is None or old is None or place is None:
         return False
     return old <= place < carried.until
-
-
-def _has_reasoning(message: Message) -> bool:
-    return any(isinstance(part, Reasoning) for part in message.parts)

@@ -88,7 +88,8 @@ def _row(new: NewMessage) -> dict[str, object]:
 def _wire_text(wire: Wire | None, what: str) -> str | None:
     if wire is None:
         return None
-    return dump([wire.provider, wire.codec, wire.item, wire.answer], what=f"the wire form of {what}")
+    rare = [list(wire.prefixes)] if wire.prefixes else []
+    return dump([wire.provider, wire.codec, wire.item, wire.answer, *rare], what=f"the wire form of {what}")
 
 
 def _object_text(value: JsonObject | None, what: str) -> str | None:

@@ -41,14 +41,17 @@ Keep: TypeAlias = Literal[_Keep.KEEP]
 class Wire:
     """What a message was on the wire of the provider that wrote it, to be sent to that provider again.
 
-    `answer` is the id of the answer it was an item of, with a slash and the number of its items; the items of one
-    answer follow each other.
+    - `answer` is the id of the answer it was an item of, with a slash and the number of its items; the items of
+      one answer follow each other.
+    - `prefixes` are the hashes of what stood before each reasoning of the message when that was made, in order;
+      empty where nobody knows them, or the provider does not care.
     """
 
     provider: str
     codec: str
     item: object = field(hash=False)
     answer: str = ""
+    prefixes: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:

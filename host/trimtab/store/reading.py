@@ -171,6 +171,10 @@ def _wire(text: str, chat_id: str, id: str) -> Wire:
     match value:
         case [str() as provider, str() as codec, item, str() as answer]:
             return Wire(provider, codec, item, answer)
+        case [str() as provider, str() as codec, item, str() as answer, [*told]]:
+            prefixes = tuple(one for one in told if isinstance(one, str))
+            if len(prefixes) == len(told):
+                return Wire(provider, codec, item, answer, prefixes)
     raise _damaged(chat_id, id, "its wire form is not as it is written")
 
 

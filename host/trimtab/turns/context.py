@@ -12,6 +12,7 @@ from trimtab.fitting.held import HeldConversation, HeldFit
 from trimtab.memo_json import MemoJson
 from trimtab.opening import count_key
 from trimtab.store.protocol import Counted, StoredChat, StoredMessage
+from trimtab.turns.binding import Bound, bind
 from trimtab.turns.compacting import compactions_in, covered_by_newest
 from trimtab.turns.reading import ReadChat
 from trimtab.turns.recipe import Recipe
@@ -24,8 +25,9 @@ from trimtab_sdk.groups import link_groups
 class ChatContext:
     """A chat's messages as one recipe sends them.
 
-    `memo` knows the JSON of what was sent before, `chain` the hashes, `stored` is id → the stored message. Work on
-    a `fork`: what is held stays as the store has it until a turn has ended. `turns` is for how many it was held.
+    `memo` knows the JSON of what was sent before, `chain` the hashes, `bound` the prefixes of reasoning where the
+    server asks for them; `stored` is id → the stored message. Work on a `fork`: what is held stays as the store
+    has it until a turn has ended. `turns` is for how many it was held.
     """
 
     recipe: Recipe
@@ -33,6 +35,7 @@ class ChatContext:
     held: HeldConversation
     stored: dict[str, StoredMessage]
     count_key: str
+    bound: Bound | None = None
     memo: MemoJson = field(default_factory=MemoJson)
     chain: HistoryChain = EMPTY_CHAIN
     compactions: tuple[StoredMessage, ...] = ()
@@ -67,6 +70,8 @@ class ChatContext:
         self.chat, fresh = self.recipe.reader.read(self.chat, stored, running=running)
         self.held.extend(self.chat.decoded, fresh)
         self.stored |= {one.message.id: one for one in stored}
+        if self.bound is not None:
+            self.bound.learn(stored)
         self.compactions += compactions_in(stored)
         self.cover(running=running)
 
@@ -79,7 +84,7 @@ class ChatContext:
 
     def fit(self) -> HeldFit:
         """Fit what there is. Raises what `trimtab.fit` raises."""
-        return self.held.fit()
+        return self.held.fit(binding=self.bound)
 
     def counted(self) -> dict[str, Counted]:
         """Give what was counted here and the store does not know yet, by id."""
@@ -119,7 +124,10 @@ def open_context(
     )
     known = {one.message.id: one for one in stored}
     known = {one.message.id: one for one in stored}
-    context = ChatContext(recipe, read, held, known, key, compactions=compactions_in(stored))
+    bound = bind(recipe)
+    if bound is not None:
+        bound.learn(stored)
+    context = ChatContext(recipe, read, held, known, key, bound, compactions=compactions_in(stored))
     context.cover(running=running)
     held.say_since(_said_without(stored, read.decoded))
     return context

@@ -35,7 +35,8 @@ class Machinery:
     - `clock` gives seconds since 1970, `sleep` waits for seconds. `environ` holds the keys, but
       for those that `credentials` hand out, by the name of the endpoint.
     - `stale` is chat id → the provider that cannot read its own reasoning in it any more, and the id of the last
-      message that holds such. Known to this process alone: another one finds out by one refused call.
+      message that holds such: for another reason than a prefix that is known. Known to this process alone: another
+      one finds out by one refused call.
     - `unkept` is chat id → the provider that refused to keep it.
     - `running` are the turns of this process by id, `tasks` all that run.
     - `lease_seconds`: for how long a turn is leased without a sign of life.

@@ -121,7 +121,10 @@ class TurnRunner:
         await tell_context(work, writer, work.the_ready)
         answer = await call_provider(self._machinery, work, writer)
         reader = work.the_context.recipe.reader
-        told = without_plain_wire(messages_of_answer(answer, reader), reader.codec)
+        said = messages_of_answer(answer, reader)
+        if (bound := work.the_context.bound) is not None:
+            said = await self._machinery.in_pool(bound.with_prefixes, said, work.the_ready.call)
+        told = without_plain_wire(said, reader.codec)
         new = with_covers(told, work.the_ready.course.facts.history.messages, work.the_context.stored)
         work.calls += calls_of(new)
         if not work.calls and answer.finish != "pause":

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from trimtab_plugins.providers.messages_binding import blocks_of, head_of
 from trimtab_plugins.providers.messages_faults import fault_of
 from trimtab_plugins.providers.messages_request import (
     has_to_think,
@@ -22,6 +23,7 @@ from trimtab_plugins.providers.messages_schemas import OPTIONS, SETTINGS
 from trimtab_plugins.providers.messages_stream import MessagesStreamReader
 from trimtab_plugins.providers.stream_json import bad_response
 from trimtab_sdk import (
+    BoundBlock,
     ContinuationMode,
     Credential,
     Fault,
@@ -38,8 +40,8 @@ _THREAD_SECONDS = 300.0
 class Anthropic:
     """Asks `v1/messages` below an endpoint's base URL, and marks for the server's cache what stays the same.
 
-    It can also ask what a request takes (`trimtab_sdk.CountsTokens`), and begin threads where a setting says so
-    (`trimtab_sdk.KeepsByChoice`).
+    It can also ask what a request takes (`trimtab_sdk.CountsTokens`), begin threads where a setting says so
+    (`trimtab_sdk.KeepsByChoice`), and tell what thinking is bound to (`trimtab_sdk.BindsReasoning`).
     """
 
     name = "anthropic"
@@ -105,3 +107,11 @@ class Anthropic:
         if type(tokens) is not int or not 0 <= tokens < 2**53:
             raise bad_response()
         return tokens
+
+    def bound_head(self, call: ProviderCall) -> object:
+        """Give the system text and the tools."""
+        return head_of(call)
+
+    def bound_blocks(self, message: object, settings: Mapping[str, object]) -> Sequence[BoundBlock]:
+        """Give the blocks of a message, thinking with its signature."""
+        return blocks_of(message, settings)

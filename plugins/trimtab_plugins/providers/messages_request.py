@@ -77,6 +77,11 @@ def headers_of(call: ProviderCall) -> dict[str, str]:
     return {**headers, "anthropic-beta": ",".join(betas)} if betas else headers
 
 
+def as_sent(message: object, settings: Mapping[str, object]) -> object:
+    """Give a message of a prompt as the API of the endpoint's version takes it, without marks for its cache."""
+    return _without_citations(message) if _is_strict(settings) else message
+
+
 def write_tool(tool: ToolSpec) -> JsonObject:
     """Write a tool. Its schema is that of an object, also where it does not say so."""
     described: JsonObject = {"description": tool.description} if tool.description else {}
@@ -116,8 +121,9 @@ def _conversation(call: ProviderCall) -> JsonObject:
     request = call.prompt.request or {}
     fields: JsonObject = {"system": request["system"]} if request.get("system") else {}
     messages = _messages(call)
-    strict = call.settings.get("version", STABLE_VERSION) == STRICT_VERSION
-    return {**fields, "messages": list(map(_without_citations, messages)) if strict else messages}
+    if _is_strict(call.settings):
+        messages = [as_sent(message, call.settings) for message in messages]
+    return {**fields, "messages": messages}
 
 
 def _messages(call: ProviderCall) -> list[object]:
@@ -163,15 +169,22 @@ def _thinking(call: ProviderCall) -> JsonObject:
 
 
 def _goes_on_without_thinking(call: ProviderCall) -> bool:
-    """Tell whether calls wait for an answer that came without thinking, as those of another provider do."""
+    """Tell whether calls wait for an answer that came without thinking, as those of another provider do.
+
+    User messages in a row are one: what is said behind results does not end the loop.
+    """
     start: object = None
+    spoke = answered = False
     for message in reversed(_messages(call)):
         content = message.get("content") if isinstance(message, dict) else None
         blocks = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-        if isinstance(message, dict) and message.get("role") == "assistant":
+        if isinstance(message, dict) and message.get("role") == "user":
+            spoke, answered = True, answered or any(one.get("type") == "tool_result" for one in blocks)
+        elif isinstance(message, dict) and message.get("role") == "assistant":
+            if spoke and not answered:
+                break
             start = blocks[0].get("type") if blocks else "text"
-        elif isinstance(message, dict) and not any(one.get("type") == "tool_result" for one in blocks):
-            break
+            spoke = answered = False
     return start is not None and start not in ("thinking", "redacted_thinking")
 
 
@@ -216,7 +229,7 @@ def _format(asked: Mapping[str, object]) -> JsonObject:
 
 
 def _check_version(body: Mapping[str, object], call: ProviderCall) -> None:
-    if call.settings.get("version", STABLE_VERSION) != STRICT_VERSION:
+    if not _is_strict(call.settings):
         return
     for name in _SAMPLING:
         if name in body:
@@ -225,6 +238,10 @@ def _check_version(body: Mapping[str, object], call: ProviderCall) -> None:
                 f"{STABLE_VERSION} for a model that still takes it",
                 path=f"options.{name}",
             )
+
+
+def _is_strict(settings: Mapping[str, object]) -> bool:
+    return settings.get("version", STABLE_VERSION) == STRICT_VERSION
 
 
 def _without_citations(message: object) -> object:

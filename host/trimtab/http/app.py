@@ -1,0 +1,69 @@
+"""The app: its rooms put together, and the guards before them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from trimtab.config import Server
+from trimtab.http import health
+from trimtab.http.access import Access, read_tokens
+from trimtab.http.guarding import Bodies, Guard
+from trimtab.http.metrics import Metrics
+from trimtab.http.problems import add_handlers
+from trimtab.http.service import Service
+from trimtab.http.streams import StreamSlots
+
+if TYPE_CHECKING:
+    from trimtab.host import Host
+
+ROUTERS = (health.router,)
+
+
+def create_app(host: Host, server: Server | None = None, *, environ: Mapping[str, str] | None = None) -> FastAPI:
+    """Give the ASGI app of a host, which it opens when it starts and closes when it stops.
+
+    - `server`: how it listens and whom it lets in; by default what the host's configuration says.
+    - `environ`: where the tokens are looked up.
+
+    Raises ConfigError when a token is missing, or others could reach it without one.
+    """
+    server = host.config.server if server is None else server
+    tokens = read_tokens(server, os.environ if environ is None else environ)
+    streams = StreamSlots(most=server.max_streams, most_of_owner=server.max_owner_streams)
+    metrics = Metrics(host, streams)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with host:
+            yield
+
+    app = FastAPI(title="Trimtab", lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.state.service = Service(host, server, host.config, streams, metrics)
+    for router in ROUTERS:
+        app.include_router(router)
+    add_handlers(app)
+    # The last one added stands outermost.
+    app.add_middleware(Bodies, server=server)
+    app.add_middleware(Access, tokens=tokens)
+    if server.cors_origins:
+        _add_cors(app, server)
+    app.add_middleware(Guard, server=server, metrics=metrics)
+    return app
+
+
+def _add_cors(app: FastAPI, server: Server) -> None:
+    from starlette.middleware.cors import CORSMiddleware
+
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=list(server.cors_origins),
+        allow_methods=["GET", "POST", "PATCH", "DELETE"],
+        allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
+        expose_headers=["X-Request-Id", "Retry-After"],
+        max_age=600,
+    )

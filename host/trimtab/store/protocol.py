@@ -437,12 +437,24 @@ class Store(Protocol):
         """Give the audit of a chat's last generation."""
         ...
 
-    async def add_events(self, turn_id: str, events: Sequence[StoredEvent]) -> None:
-        """Store events of a turn; such as are there already are left as they are."""
+    async def add_events(self, turn_id: str, events: Sequence[StoredEvent], *, fence: int | None = None) -> bool:
+        """Store events of a turn, and tell whether its cancellation was requested.
+
+        Such as are there already are left as they are. Raises TurnLostError when the turn is gone, and with a
+        `fence` also when that is another one or the turn does not run.
+        """
         ...
 
     async def events(self, turn_id: str, *, owner: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Give the events of a turn whose number is over `after`, in order."""
+        ...
+
+    async def watch(self, heard: Callable[[str, int], None], connected: Callable[[bool], None]) -> None:
+        """Call `heard` with a turn's id and the number of its last event, as soon as anybody has stored one.
+
+        The number is 0 when somebody wants the turn to end. `connected` is told when nothing is missed from now
+        on, and when something may be. Runs until it is cancelled; ends at once for a store that cannot tell.
+        """
         ...
 
     async def prune_events(self, *, ended_before: float) -> int:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from trimtab.store.adding import add_messages, write_counts
-from trimtab.store.auditing import add_events, end_audit, write_audit
+from trimtab.store.auditing import add_events, end_audit, wake, write_audit
 from trimtab.store.changing import deactivate, edit_parts
 from trimtab.store.chats import (
     check_no_turn,
@@ -142,6 +142,7 @@ def request_cancel(connection: Connection, turn_id: str, *, owner: str) -> Store
     """Note that a live turn shall end, and give it. Raises NotFoundError."""
     get_turn(connection, turn_id, owner=owner)
     connection.execute(update(turns).where(turns.c.id == turn_id, LIVE).values(cancel_requested=1))
+    wake(connection, turn_id, 0)
     return get_turn(connection, turn_id, owner=owner)
 
 

@@ -19,6 +19,7 @@ from trimtab.turns.heartbeat import Heartbeat
 from trimtab.turns.machinery import LOG
 from trimtab.turns.messages import calls_of, messages_of_answer, partial_answer, without_plain_wire
 from trimtab.turns.pruning import prune_if_due
+from trimtab.turns.ring import Ring
 from trimtab.turns.telling import tell_context
 from trimtab.turns.work import TurnWork
 from trimtab.turns.writing import TurnWriter, failed_event
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 class TurnRunner:
     """Runs one turn in a task of its own. `start` begins it, in whatever way, and gives the turn in work.
 
-    Whoever listens reads `channel`. The turn ends in exactly one of completed, failed, cancelled and paused, and
-    that is stored before it is told.
+    Whoever listens reads `channel`, whoever reads along `ring`. The turn ends in exactly one of completed, failed,
+    cancelled and paused, and that is stored before it is told.
     """
 
     def __init__(self, machinery: Machinery, start: Callable[[], Awaitable[TurnWork]]) -> None:
@@ -40,6 +41,8 @@ class TurnRunner:
         self._machinery = machinery
         self._start = start
         self._work: TurnWork | None = None
+        self._ring: Ring | None = None
+        self._heartbeat: Heartbeat | None = None
         self._lost: TurnLostError | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_cancelled = False
@@ -48,6 +51,23 @@ class TurnRunner:
     def turn_id(self) -> str:
         """The id of the turn, empty before it has begun."""
         return self._work.turn.id if self._work is not None else ""
+
+    @property
+    def owner(self) -> str:
+        """Whose turn it is, empty before it has begun."""
+        return self._work.turn.owner if self._work is not None else ""
+
+    @property
+    def ring(self) -> Ring:
+        """The latest events. Only asked once the turn has begun."""
+        if self._ring is None:
+            raise AssertionError("the turn has not begun")
+        return self._ring
+
+    def poke(self) -> None:
+        """Let the turn look at once whether somebody wants it to end."""
+        if self._heartbeat is not None:
+            self._heartbeat.poke()
 
     def launch(self) -> None:
         """Start the task; does nothing when it was started."""
@@ -76,7 +96,9 @@ class TurnRunner:
         except BaseException as error:
             await self.channel.end(error)
             return
-        writer = TurnWriter(self._machinery, self.channel, work, first_event=work.first_event)
+        writer = TurnWriter(
+            self._machinery, self.channel, self.ring, work, on_lost=self._lose, on_cancel=self.cancel
+        )
         try:
             if cancelled:
                 raise asyncio.CancelledError
@@ -87,12 +109,15 @@ class TurnRunner:
             _log_failure(work.turn.id, error)
             await firmly(self._fail(work, writer, error))
         finally:
+            await firmly(writer.close())
             self._machinery.running.pop(work.turn.id, None)
+            self.ring.close()
             await firmly(self.channel.end())
         await prune_if_due(self._machinery)
 
     async def _begin(self) -> TurnWork:
         self._work = await self._start()
+        self._ring = Ring(next=self._work.first_event)
         self._machinery.running[self._work.turn.id] = self
         return self._work
 
@@ -102,7 +127,7 @@ class TurnRunner:
             await writer.keep(work.arrived)
             raise work.failure
         machinery = self._machinery
-        async with Heartbeat(
+        self._heartbeat = Heartbeat(
             machinery.store,
             work.turn.id,
             work.turn.fence,
@@ -110,7 +135,8 @@ class TurnRunner:
             on_lost=self._lose,
             on_cancel=self.cancel,
             seconds=machinery.lease_seconds,
-        ):
+        )
+        async with self._heartbeat:
             if work.arrived:
                 await go_on(machinery, work, writer, work.arrived)
             while await self._step(work, writer):

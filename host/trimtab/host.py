@@ -42,16 +42,18 @@ from trimtab.turns.granting import Credentials
 from trimtab.turns.held_chats import HeldChats
 from trimtab.turns.holder import death_judge
 from trimtab.turns.inputs import ResultInput, UserInput, new_id, read_input, read_messages
-from trimtab.turns.looking import Preview, count_chat, find_audit, preview_chat, resolve_audit
+from trimtab.turns.looking import Preview, count_chat, find_audit, preview_chat, preview_question, resolve_audit
 from trimtab.turns.machinery import Machinery
 from trimtab.turns.pruning import prune_events
 from trimtab.turns.resuming import check_tools, resume_turn
 from trimtab.turns.running import TurnRunner
 from trimtab.turns.settings import ChatSettings
 from trimtab.turns.starting import begin_turn
+from trimtab.turns.stateless import GenerationStream, Question
 from trimtab.turns.stopping import cancel_turn
 from trimtab.turns.stream import TurnStream
 from trimtab.turns.tool_schema import AsyncFunction
+from trimtab.turns.tool_shapes import read_tools
 from trimtab.turns.tools import Tool, ToolBox, ToolLimits
 from trimtab.turns.transport import Transport
 from trimtab.turns.work import Ask, TurnWork
@@ -130,6 +132,9 @@ class Host:
             runner.cancel()
         if machinery.tasks:
             await asyncio.wait(set(machinery.tasks))
+        for generation in list(machinery.generations):
+            generation.cancel()
+            await generation.ended()
         await self._transport.aclose()
         await self._store.close()
         self._pool.shutdown(wait=False)
@@ -147,6 +152,21 @@ class Host:
     def store(self) -> Store:
         """The store."""
         return self._store
+
+    @property
+    def config(self) -> Config:
+        """The configuration."""
+        return self._machinery.config
+
+    @property
+    def registry(self) -> ContextStrategyRegistry:
+        """The host app's own plugins."""
+        return self._machinery.registry
+
+    @property
+    def running_turns(self) -> int:
+        """How many turns run in this process."""
+        return len(self._machinery.running)
 
     @property
     def usage_ratios(self) -> UsageRatios:
@@ -347,6 +367,51 @@ class Host:
         client = check_tools(tools, machinery.tools.names)
         return await preview_chat(machinery, Ask(chat_id=chat_id, owner=owner, input=told, client_tools=client))
 
+    def generate(
+        self,
+        messages: object,
+        *,
+        owner: str,
+        provider: str,
+        model: str,
+        format: str | None = None,
+        tools: Sequence[ToolSpec | Mapping[str, object]] = (),
+        **settings: object,
+    ) -> GenerationStream:
+        """Answer messages that belong to no chat, and give the events; nothing is stored, here or at the provider.
+
+        They are fitted like those of a turn and sent like them, with the next models of `fallbacks`. Tools that
+        the model calls are the caller's: the answer ends with the calls.
+
+        - `messages`: a list or a request body in any format that Trimtab reads; of a body, its messages and its
+          system text. In the provider's own format they go out as they came.
+        - `tools`: specifications, or functions in the shape of a wire.
+        - `settings`: the other fields of `ChatSettings`, as `context_strategy`, `max_output_tokens`, `options`,
+          `response_format`. `tools` and cursors of stored chats have no part in it.
+
+        Raises InvalidRequestError at once; with the first event what a fit raises, and ProviderError.
+        """
+        question = _question(messages, owner, format, tools, provider=provider, model=model, **settings)
+        return GenerationStream(self._machinery, question)
+
+    async def preview_messages(
+        self,
+        messages: object,
+        *,
+        owner: str,
+        provider: str,
+        model: str,
+        format: str | None = None,
+        tools: Sequence[ToolSpec | Mapping[str, object]] = (),
+        **settings: object,
+    ) -> Preview:
+        """Tell what `generate` would send, by the same code, and send nothing. Raises what it would raise before.
+
+        Takes what `generate` takes.
+        """
+        question = _question(messages, owner, format, tools, provider=provider, model=model, **settings)
+        return await preview_question(self._machinery, question)
+
     async def count_tokens(
         self, chat_id: str, input: UserInput | None = None, *, owner: str, tools: Sequence[ToolSpec] = ()
     ) -> int:
@@ -392,6 +457,22 @@ class Host:
         machinery = self._machinery
         told = read_messages(messages, registry=machinery.registry, config=machinery.config, format=format)
         return tuple(replace(one, source="history") if one.source == "input" else one for one in told)
+
+
+def _question(
+    messages: object,
+    owner: str,
+    format: str | None,
+    tools: Sequence[ToolSpec | Mapping[str, object]],
+    **settings: object,
+) -> Question:
+    return Question(
+        owner=_checked_owner(owner),
+        messages=messages,
+        settings=ChatSettings(**settings).changed(tools=()),
+        format=format,
+        tools=read_tools(tools),
+    )
 
 
 def _checked_owner(owner: object) -> str:

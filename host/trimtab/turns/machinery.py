@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trimtab.turns.granting import Credentials
     from trimtab.turns.held_chats import HeldChats
     from trimtab.turns.running import TurnRunner
+    from trimtab.turns.stateless import GenerationStream
     from trimtab.turns.transport import Transport
     from trimtab.usage import UsageRatios
 
@@ -36,7 +37,8 @@ class Machinery:
       for those that `credentials` hand out, by the name of the endpoint.
     - `stale` is chat id → the provider that cannot read its own reasoning in it any more, and the id of the last
       message that holds such. Known to this process alone: another one finds out by one refused call.
-    - `running` are the turns of this process by id, `tasks` all that run.
+    - `running` are the turns of this process by id, `tasks` all that run. `generations` are answers that belong to
+      no chat.
     - `lease_seconds`: for how long a turn is leased without a sign of life.
     - `prune_at`: when old events are to be dropped next.
     """
@@ -59,9 +61,15 @@ class Machinery:
     running: dict[str, TurnRunner] = field(default_factory=dict)
     stale: dict[str, tuple[str, str]] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    generations: set[GenerationStream] = field(default_factory=set)
 
     def note_stale(self, chat_id: str, provider: str, until: str) -> None:
-        """Remember up to which message of a chat a provider cannot read its reasoning; of many chats, the last."""
+        """Remember up to which message of a chat a provider cannot read its reasoning; of many chats, the last.
+
+        Of a generation without a chat nothing is remembered.
+        """
+        if not chat_id:
+            return
         self.stale.pop(chat_id, None)
         self.stale[chat_id] = (provider, until)
         if len(self.stale) > _MOST_STALE:

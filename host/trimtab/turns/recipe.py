@@ -44,11 +44,17 @@ def with_stale(recipe: Recipe, until: str) -> Recipe:
     return replace(recipe, reader=reader, key=f"{recipe.key}{until}") if until else recipe
 
 
+def without_keeping(recipe: Recipe) -> Recipe:
+    """Give the recipe for a call of which the provider shall keep nothing."""
+    endpoint = recipe.target.endpoint.model_copy(update={"retention": 0.0})
+    return replace(recipe, target=replace(recipe.target, endpoint=endpoint))
+
+
 def make_recipe(
     settings: ChatSettings,
     *,
     tools: Sequence[ToolSpec],
-    scope: str,
+    scope: str | None,
     config: Config,
     registry: ContextStrategyRegistry,
     environ: Mapping[str, str],
@@ -76,7 +82,13 @@ def make_recipe(
         registry=registry,
         target=context.target,
     )
-    made = make_setup(options, codec=codec, tools=wire_tools, max_output_tokens=settings.max_output_tokens)
+    made = make_setup(
+        options,
+        codec=codec,
+        tools=wire_tools,
+        response_format=settings.response_format,
+        max_output_tokens=settings.max_output_tokens,
+    )
     return Recipe(
         key=_key(settings, target, wire_tools),
         settings=settings,

@@ -118,7 +118,8 @@ def tools_of(turn: StoredTurn) -> tuple[ToolSpec, ...]:
     if not isinstance(told, list):
         return ()
     return tuple(
-        ToolSpec(str(one["name"]), str(one.get("description", "")), dict(one["parameters"])) for one in told
+        ToolSpec(str(one["name"]), str(one.get("description", "")), dict(one["parameters"]), one.get("strict"))
+        for one in told
     )
 
 

@@ -15,7 +15,7 @@ from trimtab.turns.generation import Generation, Ready, ready_call
 from trimtab.turns.held_chats import HeldChat
 from trimtab.turns.holder import death_judge, holder_of
 from trimtab.turns.messages import as_stored, closing_results
-from trimtab.turns.recipe import Recipe, make_recipe, with_stale
+from trimtab.turns.recipe import Recipe, make_recipe, with_stale, without_keeping
 from trimtab.turns.settings import ChatSettings
 from trimtab.turns.telling import Notices, note_degradation
 from trimtab.turns.work import Ask, TurnWork
@@ -75,19 +75,23 @@ async def begin_turn(machinery: Machinery, ask: Ask) -> TurnWork:
 async def open_recipe(
     machinery: Machinery, chat_id: str, settings: ChatSettings, client: Sequence[ToolSpec]
 ) -> Recipe:
-    """Resolve the settings of a chat, with the host's tools and the caller's."""
+    """Resolve the settings of a chat, with the host's tools and the caller's. Without an id there is no
+    chat, and the provider is asked to keep nothing.
+    """
     own = machinery.tools.specs if settings.tools is None else machinery.tools.chosen(settings.tools)
     tools = sorted((*own, *client), key=lambda tool: tool.name)
     recipe = await machinery.in_pool(
         make_recipe,
         settings,
         tools=tools,
-        scope=chat_id,
+        scope=chat_id or None,
         config=machinery.config,
         registry=machinery.registry,
         environ=machinery.environ,
         granted=machinery.credentials.keys(),
     )
+    if not chat_id:
+        return without_keeping(recipe)
     return with_stale(recipe, machinery.stale_until(chat_id, recipe.target.name))
 
 
@@ -231,4 +235,6 @@ def _check_goes_on(ask: Ask, stored: Sequence[StoredMessage], new: Sequence[NewM
 
 def spec_to_dict(tool: ToolSpec) -> dict[str, object]:
     """Give a tool as JSON values, to be stored with its turn."""
-    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)} | (
+        {} if tool.strict is None else {"strict": tool.strict}
+    )

@@ -198,6 +198,7 @@ class NewTurn:
     - `messages` is the input; none when a turn goes on from what is stored.
     - `deactivate` are ids of messages that leave the active branch, as the cut answer of a cancelled turn that
       is tried again.
+    - `key` is the caller's own name for it: a chat has one turn of a key. Empty for none.
     """
 
     id: str
@@ -216,6 +217,7 @@ class NewTurn:
     options: JsonObject = field(default_factory=dict, hash=False)
     deactivate: tuple[str, ...] = ()
     events: tuple[StoredEvent, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,6 +320,14 @@ class Begun:
     interrupted: tuple[str, ...] = ()
 
 
+class KeyTakenError(Exception):
+    """The chat has a turn of this key. It is no failure: `turn_id` is the turn that was asked for."""
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(turn_id)
+        self.turn_id = turn_id
+
+
 class Store(Protocol):
     """Keeps chats, messages, turns, audits and events.
 
@@ -393,7 +403,7 @@ class Store(Protocol):
         A turn in the way whose lease is over, or whose holder `is_dead`, is ended as failed with
         TURN_INTERRUPTED, its audit with it. Raises TurnInProgressError for one that lives or is paused, and
         ChatChangedError when the chat is at another revision (also when it just became another by ending a dead
-        turn).
+        turn). Before all that, KeyTakenError when the chat has a turn of its key.
         """
         ...
 
@@ -427,6 +437,14 @@ class Store(Protocol):
 
     async def get_turn(self, turn_id: str, *, owner: str) -> StoredTurn:
         """Give a turn."""
+        ...
+
+    async def turn_of_key(self, chat_id: str, key: str, *, owner: str) -> StoredTurn | None:
+        """Give the turn of a chat that was started with a key."""
+        ...
+
+    async def turn_messages(self, turn_id: str, *, owner: str) -> list[StoredMessage]:
+        """Give the messages of the active branch that a turn has stored, its input among them, in order."""
         ...
 
     async def last_turn(self, chat_id: str, *, owner: str) -> StoredTurn | None:

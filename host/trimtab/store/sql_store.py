@@ -196,6 +196,19 @@ class SqlStore:
         """Give a turn."""
         return await self._read(lambda on: turning.get_turn(on, turn_id, owner=owner))
 
+    async def turn_of_key(self, chat_id: str, key: str, *, owner: str) -> StoredTurn | None:
+        """Give the turn of a chat that was started with a key."""
+        return await self._read(lambda on: turning.turn_of_key(on, chat_id, key, owner=owner))
+
+    async def turn_messages(self, turn_id: str, *, owner: str) -> list[StoredMessage]:
+        """Give the messages that a turn has stored, in order."""
+
+        def read(on: Connection) -> list[StoredMessage]:
+            turn = turning.get_turn(on, turn_id, owner=owner)
+            return reading.read_messages(on, turn.chat_id, after=0, limit=None, turn_id=turn_id)
+
+        return await self._read(read)
+
     async def last_turn(self, chat_id: str, *, owner: str) -> StoredTurn | None:
         """Give the turn of a chat that was started last."""
         return await self._read(lambda on: turning.last_turn(on, chat_id, owner=owner))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trimtab.store.protocol import Store
     from trimtab.turns.granting import Credentials
     from trimtab.turns.held_chats import HeldChats
+    from trimtab.turns.live import LiveTurns
     from trimtab.turns.running import TurnRunner
     from trimtab.turns.stateless import GenerationStream
     from trimtab.turns.transport import Transport
@@ -40,6 +41,7 @@ class Machinery:
     - `running` are the turns of this process by id, `tasks` all that run. `generations` are answers that belong to
       no chat.
     - `lease_seconds`: for how long a turn is leased without a sign of life.
+    - `live` knows the turns that are read along.
     - `prune_at`: when old events are to be dropped next.
     """
 
@@ -55,6 +57,7 @@ class Machinery:
     environ: Mapping[str, str] = field(repr=False)
     credentials: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
     ratios: UsageRatios
+    live: LiveTurns
     tool_limits: ToolLimits = field(default_factory=ToolLimits)
     lease_seconds: float = LEASE_SECONDS
     prune_at: float = 0.0

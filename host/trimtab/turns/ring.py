@@ -32,6 +32,11 @@ class Ring:
         self._stored = next - 1
         self._waiting: set[asyncio.Event] = set()
 
+    @property
+    def first(self) -> int:
+        """The number of the oldest event that it still holds; that of the next one when it holds none."""
+        return self.next - len(self._events)
+
     def push(self, event: StoredEvent) -> None:
         """Take in the next event, and wake who waits."""
         if event.sequence != self.next:
@@ -60,7 +65,7 @@ class Ring:
 
     def after(self, sequence: int) -> list[StoredEvent] | None:
         """Give events behind a number, none when there are none yet; None when they have left already."""
-        skipped = sequence + 1 - (self.next - len(self._events))
+        skipped = sequence + 1 - self.first
         if skipped < 0:
             return None
         return list(islice(self._events, skipped, skipped + PAGE))

@@ -16,6 +16,7 @@ from trimtab.turns.continuing import Standing, loop_cursor
 from trimtab.turns.events import TurnCancelled, TurnStarted
 from trimtab.turns.firm import firmly
 from trimtab.turns.heartbeat import Heartbeat
+from trimtab.turns.holder import let_go
 from trimtab.turns.machinery import LOG
 from trimtab.turns.messages import calls_of, messages_of_answer, partial_answer, without_plain_wire
 from trimtab.turns.pruning import prune_if_due
@@ -23,7 +24,7 @@ from trimtab.turns.ring import Ring
 from trimtab.turns.telling import tell_context
 from trimtab.turns.work import TurnWork
 from trimtab.turns.writing import TurnWriter, failed_event
-from trimtab_sdk.errors import TrimtabError, TurnLostError, TurnStepsExceededError
+from trimtab_sdk.errors import HostStoppingError, TrimtabError, TurnLostError, TurnStepsExceededError
 
 if TYPE_CHECKING:
     from trimtab.turns.machinery import Machinery
@@ -45,6 +46,7 @@ class TurnRunner:
         self._heartbeat: Heartbeat | None = None
         self._lost: TurnLostError | None = None
         self._task: asyncio.Task[None] | None = None
+        self._begun: asyncio.Future[str] | None = None
         self._is_cancelled = False
 
     @property
@@ -69,9 +71,21 @@ class TurnRunner:
         if self._heartbeat is not None:
             self._heartbeat.poke()
 
+    async def begin(self) -> str:
+        """Run with nobody listening, and give the id of the turn once it has begun.
+
+        Raises what stands in the way of a turn. Who gives up waiting leaves the turn to itself.
+        """
+        self.channel.desert()
+        self._begun = asyncio.get_running_loop().create_future()
+        self._begun.add_done_callback(_look_at)
+        self.launch()
+        return await asyncio.shield(self._begun)
+
     def launch(self) -> None:
         """Start the task; does nothing when it was started."""
         if self._task is None:
+            self._machinery.live.runners.add(self)
             self._task = asyncio.create_task(self._run(), name="trimtab-turn")
             self._machinery.tasks.add(self._task)
             self._task.add_done_callback(self._machinery.tasks.discard)
@@ -94,8 +108,11 @@ class TurnRunner:
         try:
             work, cancelled = await firmly(self._begin())
         except BaseException as error:
+            self._machinery.live.runners.discard(self)
+            self._tell_begun(error)
             await self.channel.end(error)
             return
+        self._tell_begun()
         writer = TurnWriter(
             self._machinery, self.channel, self.ring, work, on_lost=self._lose, on_cancel=self.cancel
         )
@@ -111,11 +128,25 @@ class TurnRunner:
         finally:
             await firmly(writer.close())
             self._machinery.running.pop(work.turn.id, None)
+            self._machinery.live.runners.discard(self)
+            let_go(work.turn.id)
             self.ring.close()
             await firmly(self.channel.end())
         await prune_if_due(self._machinery)
 
+    def _tell_begun(self, error: BaseException | None = None) -> None:
+        if self._begun is None:
+            return
+        if error is None:
+            self._begun.set_result(self.turn_id)
+        else:
+            self._begun.set_exception(error)
+
     async def _begin(self) -> TurnWork:
+        live = self._machinery.live
+        if live.is_stopping:
+            raise HostStoppingError("this host is about to stop and takes no new turns; ask another one, or later")
+        live.watch(self._machinery)
         self._work = await self._start()
         self._ring = Ring(next=self._work.first_event)
         self._machinery.running[self._work.turn.id] = self
@@ -205,6 +236,12 @@ class TurnRunner:
     def _lose(self, error: TurnLostError) -> None:
         self._lost = error
         self.cancel()
+
+
+def _look_at(begun: asyncio.Future[str]) -> None:
+    """Take notice of an error that nobody waits for any more."""
+    if not begun.cancelled():
+        begun.exception()
 
 
 def _state_left(work: TurnWork) -> Keep | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from trimtab.config import Server
-from trimtab.http import health
+from trimtab.http import catalogue, chats, context, health, messages
 from trimtab.http.access import Access, read_tokens
 from trimtab.http.guarding import Bodies, Guard
 from trimtab.http.metrics import Metrics
@@ -21,7 +21,7 @@ from trimtab.http.streams import StreamSlots
 if TYPE_CHECKING:
     from trimtab.host import Host
 
-ROUTERS = (health.router,)
+ROUTERS = (chats.router, messages.router, context.router, catalogue.router, health.router)
 
 
 def create_app(host: Host, server: Server | None = None, *, environ: Mapping[str, str] | None = None) -> FastAPI:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from trimtab_sdk.errors import TrimtabError
+from trimtab_sdk.errors import InvalidRequestError, TrimtabError
 
 STATUSES: Mapping[str, int] = {
     "UNAUTHENTICATED": 401,
@@ -41,3 +41,17 @@ class HttpError(TrimtabError):
 
     def _details(self) -> dict[str, object]:
         return dict(self.data)
+
+
+class MalformedError(InvalidRequestError):
+    """A request that cannot be read, as opposed to one that cannot be done: no JSON, or not what the schema says.
+
+    `errors` has `path` and `message` of each field that is wrong, at most the first 20.
+    """
+
+    def __init__(self, message: str, *, path: str = "", errors: Sequence[Mapping[str, str]] = ()) -> None:
+        super().__init__(message, path=path)
+        self.errors = tuple(dict(one) for one in errors)
+
+    def _details(self) -> dict[str, object]:
+        return {"path": self.path, "errors": [dict(one) for one in self.errors]}

@@ -15,9 +15,9 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from trimtab.http.errors import STATUSES, HttpError
+from trimtab.http.errors import STATUSES, HttpError, MalformedError
 from trimtab.turns.codes import INTERNAL_ERROR, NormalizedError, normalize_error
-from trimtab_sdk.errors import InvalidRequestError, ProviderError, StoreUnavailableError, TrimtabError
+from trimtab_sdk.errors import ProviderError, StoreUnavailableError, TrimtabError
 
 PROBLEM_TYPE: Final = "application/problem+json"
 GATEWAY_PREFIX: Final = "/v1/"
@@ -26,17 +26,6 @@ RETRY_SECONDS: Final = 1
 _LOG = logging.getLogger("trimtab.http")
 _MOST_ERRORS: Final = 20
 _CODES: Final[Mapping[str, int]] = {
-    "INVALID_REQUEST": 400,
-    "INVALID_BUDGET": 400,
-    "UNKNOWN_FORMAT": 400,
-    "UNKNOWN_MODEL": 400,
-    "UNKNOWN_STRATEGY": 400,
-    "UNKNOWN_PROVIDER": 400,
-    "CONFIG_INVALID": 400,
-    "TOKEN_BUDGET_EXCEEDED": 400,
-    "PROVIDER_REQUEST_REFUSED": 400,
-    "PROVIDER_CONTENT_REFUSED": 400,
-    "PROVIDER_CONTEXT_LENGTH": 400,
     "PLUGIN_NOT_TRUSTED": 403,
     "CHAT_NOT_FOUND": 404,
     "MESSAGE_NOT_FOUND": 404,
@@ -46,6 +35,17 @@ _CODES: Final[Mapping[str, int]] = {
     "TURN_STATE": 409,
     "TURN_LOST": 409,
     "CHAT_CHANGED": 409,
+    "INVALID_REQUEST": 422,
+    "INVALID_BUDGET": 422,
+    "UNKNOWN_FORMAT": 422,
+    "UNKNOWN_MODEL": 422,
+    "UNKNOWN_STRATEGY": 422,
+    "UNKNOWN_PROVIDER": 422,
+    "CONFIG_INVALID": 422,
+    "TOKEN_BUDGET_EXCEEDED": 422,
+    "PROVIDER_REQUEST_REFUSED": 422,
+    "PROVIDER_CONTENT_REFUSED": 422,
+    "PROVIDER_CONTEXT_LENGTH": 422,
     "TURN_STEPS_EXCEEDED": 422,
     "PROVIDER_RATE_LIMITED": 429,
     "PROVIDER_QUOTA_EXHAUSTED": 429,
@@ -70,6 +70,7 @@ _CODES: Final[Mapping[str, int]] = {
     "TOOL_RESULT_CURSOR_LOSS": 502,
     "CURSOR_LOST_AGAIN": 502,
     "STORE_UNAVAILABLE": 503,
+    "HOST_STOPPING": 503,
     "SERVICE_UNAVAILABLE": 503,
     "TOKENIZER_UNAVAILABLE": 503,
     "PLUGIN_BUSY": 503,
@@ -81,6 +82,7 @@ _CODES: Final[Mapping[str, int]] = {
     "PROVIDER_TIMEOUT": 504,
     **STATUSES,
 }
+_TYPES: Final = frozenset({"str", "dict", "list", "constrained-str"})
 _RETRIED: Final = frozenset({429, 503})
 _RESERVED: Final = frozenset({"type", "title", "status", "detail", "code", "requestId"})
 _OF_STARLETTE: Final = {
@@ -90,8 +92,19 @@ _OF_STARLETTE: Final = {
 
 
 def status_of(code: str) -> int:
-    """Give the HTTP status for an error's code; 500 for one that nobody knows."""
+    """Give the HTTP status for an error's code; 500 for one that nobody knows.
+
+    422 is for what can be read and cannot be done; what cannot even be read is a 400, `status_for` knows it.
+    """
     return _CODES.get(code, 500)
+
+
+def status_for(error: BaseException, *, path: str) -> int:
+    """Give the HTTP status for an error at a path. Under `/v1/` there is no 422: clients of OpenAI know 400."""
+    if isinstance(error, MalformedError):
+        return 400
+    status = status_of(normalize_error(error).code)
+    return 400 if status == 422 and path.startswith(GATEWAY_PREFIX) else status
 
 
 def known_codes() -> frozenset[str]:
@@ -116,7 +129,7 @@ def error_response(error: BaseException, *, path: str, request_id: str) -> Respo
     What is no error of Trimtab becomes a 500 that tells its class alone.
     """
     told = shown(error)
-    status = status_of(told.code)
+    status = status_for(error, path=path)
     body = _openai_body(told, status) if path.startswith(GATEWAY_PREFIX) else _problem(told, status, request_id)
     media = "application/json" if path.startswith(GATEWAY_PREFIX) else PROBLEM_TYPE
     return Response(
@@ -201,38 +214,32 @@ async def _answer_plain(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     if status not in _OF_STARLETTE:
-        return await _answer(request, InvalidRequestError("this is no request that can be read"))
+        return await _answer(request, MalformedError("this is no request that can be read"))
     code, text = _OF_STARLETTE[status]
     return await _answer(request, HttpError(code, text, headers=headers))
 
 
-class InvalidFieldsError(InvalidRequestError):
-    """Fields of a request are wrong. `errors` has `path` and `message` of each, the first 20."""
-
-    def __init__(self, message: str, *, path: str, errors: Sequence[Mapping[str, str]]) -> None:
-        super().__init__(message, path=path)
-        self.errors = tuple(dict(one) for one in errors)
-
-    def _details(self) -> dict[str, object]:
-        return {"path": self.path, "errors": [dict(one) for one in self.errors]}
-
-
-def invalid(faults: Sequence[Mapping[str, Any]]) -> InvalidFieldsError:
+def invalid(faults: Sequence[Mapping[str, Any]]) -> MalformedError:
     """Give the error for what pydantic found, without the values it found."""
     told = [{"path": _path(fault["loc"]), "message": _message(fault)} for fault in faults[:_MOST_ERRORS]]
     first = told[0] if told else {"path": "", "message": "the request is wrong"}
     text = f"{first['path']}: {first['message']}" if first["path"] else first["message"]
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    return InvalidFieldsError(f"{text}{more}", path=first["path"], errors=told)
+    return MalformedError(f"{text}{more}", path=first["path"], errors=told)
 
 
 def _path(loc: Sequence[object]) -> str:
     """Give a place as `messages[3].content`; a place outside the body begins with `query` or `path`."""
-    steps = list(loc[1:] if loc and loc[0] == "body" else loc)
+    steps = [step for step in (loc[1:] if loc and loc[0] == "body" else loc) if not _is_tag(step)]
     path = ""
     for step in steps:
         path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else str(step)
     return path
+
+
+def _is_tag(step: object) -> bool:
+    """Whether a step says which of several models was tried, and nothing of the body."""
+    return isinstance(step, str) and (step.startswith("<") or "[" in step or step in _TYPES)
 
 
 def _message(fault: Mapping[str, Any]) -> str:

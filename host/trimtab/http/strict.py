@@ -12,8 +12,7 @@ from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from trimtab.http.errors import HttpError
-from trimtab_sdk.errors import InvalidRequestError
+from trimtab.http.errors import HttpError, MalformedError
 
 MAX_DEPTH: Final = 64
 _LEAST_INT: Final = -(1 << 63)
@@ -51,19 +50,19 @@ def _query_names(dependant: Dependant) -> Iterator[str]:
 def parse_json(data: bytes) -> object:
     """Read a JSON body.
 
-    Raises InvalidRequestError, naming the place, for anything but UTF-8, a key that stands twice in an object,
+    Raises MalformedError, naming the place, for anything but UTF-8, a key that stands twice in an object,
     NaN and infinities, whole numbers of more than 64 bits, NUL and lone surrogates in a text, and over 64 levels.
     """
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise InvalidRequestError("the body is not UTF-8") from error
+        raise MalformedError("the body is not UTF-8") from error
     try:
         value = json.loads(
             text, object_pairs_hook=_object, parse_constant=_refuse, parse_int=_int, parse_float=_float
         )
     except json.JSONDecodeError as error:
-        raise InvalidRequestError(f"the body is no JSON: {error.msg} at character {error.pos}") from error
+        raise MalformedError(f"the body is no JSON: {error.msg} at character {error.pos}") from error
     except RecursionError as error:
         raise _too_deep("") from error
     if "\\u" in text or text.count("[") + text.count("{") > MAX_DEPTH:
@@ -76,25 +75,25 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(made) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise InvalidRequestError(f"the key {twice!r} stands twice in one object", path=twice)
+        raise MalformedError(f"the key {twice!r} stands twice in one object", path=twice)
     return made
 
 
 def _refuse(constant: str) -> object:
-    raise InvalidRequestError(f"the body has {constant}, which JSON does not have")
+    raise MalformedError(f"the body has {constant}, which JSON does not have")
 
 
 def _int(digits: str) -> int:
     value = int(digits) if len(digits) <= _LONGEST_INT else _MOST_INT + 1
     if not _LEAST_INT <= value <= _MOST_INT:
-        raise InvalidRequestError("the body has a whole number of more than 64 bits")
+        raise MalformedError("the body has a whole number of more than 64 bits")
     return value
 
 
 def _float(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
-        raise InvalidRequestError("the body has a number that is too large")
+        raise MalformedError("the body has a number that is too large")
     return value
 
 
@@ -117,13 +116,13 @@ def _check(value: object) -> None:
 
 def _check_text(text: str, path: str) -> None:
     if "\0" in text:
-        raise InvalidRequestError("a text has the character NUL, which cannot be kept", path=path)
+        raise MalformedError("a text has the character NUL, which cannot be kept", path=path)
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-        raise InvalidRequestError("a text has half of a surrogate pair, which is no character", path=path)
+        raise MalformedError("a text has half of a surrogate pair, which is no character", path=path)
 
 
-def _too_deep(path: str) -> InvalidRequestError:
-    return InvalidRequestError(f"the body is nested over {MAX_DEPTH} levels", path=path[:200])
+def _too_deep(path: str) -> MalformedError:
+    return MalformedError(f"the body is nested over {MAX_DEPTH} levels", path=path[:200])
 
 
 def _check_type(request: Request) -> None:
@@ -139,9 +138,9 @@ def _check_query(request: Request, names: frozenset[str]) -> None:
     for name in request.query_params:
         if name not in names:
             known = f"there are {', '.join(sorted(names))}" if names else "it has none"
-            raise InvalidRequestError(f"this path has no query parameter {name!r}; {known}", path=f"query.{name}")
+            raise MalformedError(f"this path has no query parameter {name!r}; {known}", path=f"query.{name}")
         if len(request.query_params.getlist(name)) > 1:
-            raise InvalidRequestError(f"the query parameter {name!r} is given twice", path=f"query.{name}")
+            raise MalformedError(f"the query parameter {name!r} is given twice", path=f"query.{name}")
     for name, value in request.query_params.items():
         if "\0" in value or any("\ud800" <= char <= "\udfff" for char in value):
-            raise InvalidRequestError("a query parameter holds what is no text", path=f"query.{name}")
+            raise MalformedError("a query parameter holds what is no text", path=f"query.{name}")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from trimtab.config import Server
-from trimtab.http import catalogue, chats, context, health, messages
+from trimtab.http import catalogue, chats, context, health, messages, turns
 from trimtab.http.access import Access, read_tokens
+from trimtab.http.gateway import router as gateway
 from trimtab.http.guarding import Bodies, Guard
 from trimtab.http.metrics import Metrics
 from trimtab.http.problems import add_handlers
@@ -21,7 +22,15 @@ from trimtab.http.streams import StreamSlots
 if TYPE_CHECKING:
     from trimtab.host import Host
 
-ROUTERS = (chats.router, messages.router, context.router, catalogue.router, health.router)
+ROUTERS = (
+    chats.router,
+    messages.router,
+    turns.router,
+    context.router,
+    catalogue.router,
+    health.router,
+    gateway.router,
+)
 
 
 def create_app(host: Host, server: Server | None = None, *, environ: Mapping[str, str] | None = None) -> FastAPI:
@@ -63,7 +72,7 @@ def _add_cors(app: FastAPI, server: Server) -> None:
         CORSMiddleware,
         allow_origins=list(server.cors_origins),
         allow_methods=["GET", "POST", "PATCH", "DELETE"],
-        allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
-        expose_headers=["X-Request-Id", "Retry-After"],
+        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
+        expose_headers=["Location", "Retry-After", "X-Request-Id"],
         max_age=600,
     )

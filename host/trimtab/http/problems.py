@@ -70,8 +70,8 @@ _CODES: Final[Mapping[str, int]] = {
     "TOOL_RESULT_CURSOR_LOSS": 502,
     "CURSOR_LOST_AGAIN": 502,
     "STORE_UNAVAILABLE": 503,
-    "HOST_STOPPING": 503,
     "SERVICE_UNAVAILABLE": 503,
+    "HOST_STOPPING": 503,
     "TOKENIZER_UNAVAILABLE": 503,
     "PLUGIN_BUSY": 503,
     "PLUGIN_SUSPENDED": 503,
@@ -128,15 +128,18 @@ def error_response(error: BaseException, *, path: str, request_id: str) -> Respo
 
     What is no error of Trimtab becomes a 500 that tells its class alone.
     """
+    if path.startswith(GATEWAY_PREFIX):
+        from trimtab.http.gateway.dialect import openai_response
+
+        return openai_response(error)
     told = shown(error)
     status = status_for(error, path=path)
-    body = _openai_body(told, status) if path.startswith(GATEWAY_PREFIX) else _problem(told, status, request_id)
-    media = "application/json" if path.startswith(GATEWAY_PREFIX) else PROBLEM_TYPE
+    body = _problem(told, status, request_id)
     return Response(
         json.dumps(body, ensure_ascii=False).encode(),
         status,
         _headers(error, status),
-        media_type=media,
+        media_type=PROBLEM_TYPE,
     )
 
 
@@ -165,26 +168,6 @@ def _problem(told: NormalizedError, status: int, request_id: str) -> dict[str, o
 def _free(key: str) -> str:
     """Give a name of a problem's data that no member of its own has: a provider's status is `upstreamStatus`."""
     return f"upstream{key[:1].upper()}{key[1:]}" if key in _RESERVED else key
-
-
-def _openai_body(told: NormalizedError, status: int) -> dict[str, object]:
-    param = told.details.get("path") or told.details.get("param")
-    return {
-        "error": {
-            "message": told.message,
-            "type": _openai_type(status),
-            "param": param if isinstance(param, str) else None,
-            "code": told.code,
-        }
-    }
-
-
-def _openai_type(status: int) -> str:
-    if status == 401:
-        return "authentication_error"
-    if status == 429:
-        return "rate_limit_error"
-    return "invalid_request_error" if status < 500 else "server_error"
 
 
 def request_id_of(request: Request) -> str:

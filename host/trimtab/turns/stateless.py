@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias
@@ -104,6 +105,26 @@ class GenerationStream:
     def __aiter__(self) -> AsyncIterator[GenerationEvent]:
         return self._listen()
 
+    async def batches(self) -> AsyncGenerator[list[GenerationEvent], None]:
+        """Give the events as they come, those that arrived together at once."""
+        self._launch()
+        try:
+            goes_on = True
+            while goes_on:
+                taken = [await self._events.get()]
+                while not self._events.empty():
+                    taken.append(self._events.get_nowait())
+                goes_on = taken[-1] is not None
+                told: list[GenerationEvent] = [event for event in taken if isinstance(event, GenerationEvent)]
+                if not goes_on and self._failure is None and self._answer is not None:
+                    told.append(self._answer)
+                if told:
+                    yield told
+            if self._failure is not None:
+                raise self._failure
+        finally:
+            self.cancel()
+
     async def __aenter__(self) -> GenerationStream:
         return self
 
@@ -113,20 +134,17 @@ class GenerationStream:
         await self.aclose()
 
     async def _listen(self) -> AsyncGenerator[GenerationEvent, None]:
-        if self._task is None:
-            self._task = asyncio.create_task(self._run(), name="trimtab-generation")
-            self._machinery.generations.add(self)
-            self._task.add_done_callback(self._ended)
-        try:
-            while (event := await self._events.get()) is not None:
-                if isinstance(event, GenerationEvent):
+        async with aclosing(self.batches()) as batches:
+            async for batch in batches:
+                for event in batch:
                     yield event
-            if self._failure is not None:
-                raise self._failure
-            if self._answer is not None:
-                yield self._answer
-        finally:
-            self.cancel()
+
+    def _launch(self) -> None:
+        if self._task is not None:
+            raise RuntimeError("an answer is listened to once")
+        self._task = asyncio.create_task(self._run(), name="trimtab-generation")
+        self._machinery.generations.add(self)
+        self._task.add_done_callback(self._ended)
 
     def cancel(self) -> None:
         """End it. Who listens gets TurnInterruptedError, unless it has ended.

@@ -52,6 +52,7 @@ from trimtab.turns.pruning import prune_events
 from trimtab.turns.resuming import check_tools, resume_turn
 from trimtab.turns.running import TurnRunner
 from trimtab.turns.settings import ChatSettings
+from trimtab.turns.so_far import TurnSoFar, turn_so_far
 from trimtab.turns.starting import begin_turn
 from trimtab.turns.stateless import GenerationStream, Question
 from trimtab.turns.stopping import cancel_turn
@@ -170,6 +171,11 @@ class Host:
     def registry(self) -> ContextStrategyRegistry:
         """The host app's own plugins."""
         return self._machinery.registry
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether no new turn begins any more."""
+        return self._machinery.live.is_stopping
 
     @property
     def running_turns(self) -> int:
@@ -438,9 +444,9 @@ class Host:
         """
         await drain(self._machinery, seconds)
 
-    async def turn_messages(self, turn_id: str, *, owner: str) -> list[StoredMessage]:
-        """Give the messages that a turn has stored, in order. Raises NotFoundError."""
-        return await self._store.turn_messages(turn_id, owner=owner)
+    async def turn_so_far(self, turn_id: str, *, owner: str) -> TurnSoFar:
+        """Give a turn with what it has said and stored so far, wherever it runs. Raises NotFoundError."""
+        return await turn_so_far(self._machinery, turn_id, owner=owner)
 
     async def cancel(self, turn_id: str, *, owner: str) -> StoredTurn:
         """End a turn, in whatever process it runs, and give it as it is then.

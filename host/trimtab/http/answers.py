@@ -23,6 +23,7 @@ _TEXTS: Final[Mapping[int, str]] = {
     401: "No token, or one that is not known: UNAUTHENTICATED.",
     403: "A web page of another origin: ORIGIN_NOT_ALLOWED; a plugin that nobody trusts: PLUGIN_NOT_TRUSTED.",
     404: "There is no such thing of this owner: CHAT_NOT_FOUND, MESSAGE_NOT_FOUND, TURN_NOT_FOUND.",
+    406: "The header Accept rules out what this answers with: NOT_ACCEPTABLE.",
     408: "The body did not arrive in time: REQUEST_TIMEOUT.",
     409: "Something is in the way: TURN_IN_PROGRESS, TURN_STATE, TURN_LOST, CHAT_CHANGED.",
     413: "The body is too large: BODY_TOO_LARGE.",
@@ -32,7 +33,7 @@ _TEXTS: Final[Mapping[int, str]] = {
     429: "Too much at once: TOO_MANY_STREAMS, PROVIDER_RATE_LIMITED, PROVIDER_QUOTA_EXHAUSTED.",
     431: "The headers are too large: HEADERS_TOO_LARGE.",
     502: "A provider, a plugin or a tool failed: PROVIDER_…, PLUGIN_…, TOOL_FAILED.",
-    503: "Not now: STORE_UNAVAILABLE, SERVER_BUSY, SERVER_STOPPING, PROVIDER_OVERLOADED, PROVIDER_KEY_MISSING.",
+    503: "Not now: STORE_UNAVAILABLE, SERVER_BUSY, HOST_STOPPING, PROVIDER_OVERLOADED, PROVIDER_KEY_MISSING.",
     504: "Something did not answer in time: PROVIDER_TIMEOUT, PLUGIN_TIMEOUT.",
     500: "A fault of Trimtab itself: INTERNAL_ERROR. The log has it under the request's id.",
 }

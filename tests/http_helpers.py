@@ -84,8 +84,9 @@ class Running:
 @contextmanager
 def running(app: FastAPI, **options: Any) -> Iterator[Running]:
     """Run an app on a free port until the block is left; its lifespan has begun when it is given."""
+    options.setdefault("http", "h11")
     settings = uvicorn.Config(
-        app, host="127.0.0.1", port=0, log_config=None, http="h11", loop="asyncio", lifespan="on", **options
+        app, host="127.0.0.1", port=0, log_config=None, loop="asyncio", lifespan="on", access_log=False, **options
     )
     server = uvicorn.Server(settings)
     listening = settings.bind_socket()

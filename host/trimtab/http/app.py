@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
 from trimtab.config import Server
 from trimtab.http import catalogue, chats, context, health, messages, turns
 from trimtab.http.access import Access, read_tokens
+from trimtab.http.description import describe
 from trimtab.http.gateway import router as gateway
 from trimtab.http.guarding import Bodies, Guard
 from trimtab.http.metrics import Metrics
@@ -51,7 +52,8 @@ def create_app(host: Host, server: Server | None = None, *, environ: Mapping[str
         async with host:
             yield
 
-    app = FastAPI(title="Trimtab", lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app = _App(lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.secured = tokens.needed
     app.state.service = Service(host, server, host.config, streams, metrics)
     for router in ROUTERS:
         app.include_router(router)
@@ -63,6 +65,17 @@ def create_app(host: Host, server: Server | None = None, *, environ: Mapping[str
         _add_cors(app, server)
     app.add_middleware(Guard, server=server, metrics=metrics)
     return app
+
+
+class _App(FastAPI):
+    """An app that describes itself as `description` has it, once."""
+
+    secured = False
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            self.openapi_schema = describe(self, secured=self.secured)
+        return self.openapi_schema
 
 
 def _add_cors(app: FastAPI, server: Server) -> None:

@@ -60,7 +60,7 @@ async def providers(owner: Owner, service: Serving) -> Response:
 
 @router.get(
     "/models",
-    operation_id="listModels",
+    operation_id="listKnownModels",
     summary="List the models whose limits are known",
     response_model=Models,
     responses=problems(),

@@ -19,7 +19,6 @@ STATUSES: Mapping[str, int] = {
     "TOO_MANY_STREAMS": 429,
     "HEADERS_TOO_LARGE": 431,
     "SERVER_BUSY": 503,
-    "SERVER_STOPPING": 503,
 }
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trimtab.config import Server
@@ -58,6 +59,9 @@ class Guard:
             check_head(scope, self._server)
             visit.enter(counted=scope["path"] not in OPEN_PATHS, most=self._server.max_requests)
             await self._app(scope, receive, visit.send)
+        except ClientDisconnect:
+            # There is nobody to answer, and nothing that anybody did wrong.
+            pass
         except Exception as error:
             await visit.fail(error, receive)
         finally:

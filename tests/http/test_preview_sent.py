@@ -8,11 +8,12 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import httpx
 import pytest
 
+from fakes.chat_loopback import LoopbackServer
 from fakes.chat_server import ChatServer
 from fakes.interactions_server import InteractionsServer
 from fakes.messages_server import MessagesServer
@@ -22,10 +23,24 @@ from trimtab.host import Host
 from trimtab_sdk import TokenBudgetExceededError
 
 pytestmark = pytest.mark.anyio
-Server: TypeAlias = ChatServer | ResponsesServer | MessagesServer | InteractionsServer
 STRATEGIES = ("truncate", "summarize", "vector-recall", "manual")
 CHATS = 100
-WORDS = "kettle pot shelf order depot parcel lamp plate invoice Utrecht Ghent blue seven late".split()
+WORDS = [
+    "kettle",
+    "pot",
+    "shelf",
+    "order",
+    "depot",
+    "parcel",
+    "lamp",
+    "plate",
+    "invoice",
+    "Utrecht",
+    "Ghent",
+    "blue",
+    "seven",
+    "late",
+]
 
 
 @dataclass(frozen=True)
@@ -33,7 +48,7 @@ class Wire:
     """A provider: a model of it, its server, and where its body has the messages."""
 
     model: str
-    make: type[Server]
+    make: type[LoopbackServer]
     key: str
 
 
@@ -109,7 +124,13 @@ async def _preview(client: httpx.AsyncClient, chat_id: str, said: str) -> httpx.
 
 
 async def _compare(
-    rng: random.Random, client: httpx.AsyncClient, host: Host, place: str, server: Server, chat_id: str, key: str
+    rng: random.Random,
+    client: httpx.AsyncClient,
+    host: Host,
+    place: str,
+    server: LoopbackServer,
+    chat_id: str,
+    key: str,
 ) -> bool:
     """Have a turn that is looked at before; tell whether it could be made."""
     said = _text(rng, 25)
@@ -144,7 +165,9 @@ async def _compare(
     return True
 
 
-async def _talk(rng: random.Random, app: Any, place: str, servers: Mapping[str, Server], strategy: str) -> int:
+async def _talk(
+    rng: random.Random, app: Any, place: str, servers: Mapping[str, LoopbackServer], strategy: str
+) -> int:
     made = 0
     async with asgi_client(app, timeout=30) as client:
         for number in range(CHATS // len(STRATEGIES)):

@@ -41,8 +41,9 @@ def listen(server: Server) -> socket.socket:
     except (OSError, UnicodeError) as error:
         raise ConfigError(f"{server.host!r} is no address of this machine; name another with --host") from error
     family, kind, protocol, _, address = found[0]
-    if not server.tokens and not ip_address(str(address[0]).partition("%")[0]).is_loopback:
-        raise ConfigError(f"{server.host} is {address[0]}, where others can reach it; name a token or 127.0.0.1")
+    # The name may be this machine's own and lead elsewhere all the same.
+    if server.is_loopback and not ip_address(str(address[0]).partition("%")[0]).is_loopback:
+        raise ConfigError(f"{server.host} is {address[0]}, where others can reach it; listen on 127.0.0.1")
     made = socket.socket(family, kind, protocol)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

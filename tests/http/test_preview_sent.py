@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
 import pytest
 
-from fakes.chat_loopback import LoopbackServer
 from fakes.chat_server import ChatServer
 from fakes.interactions_server import InteractionsServer
 from fakes.messages_server import MessagesServer
@@ -23,6 +22,7 @@ from trimtab.host import Host
 from trimtab_sdk import TokenBudgetExceededError
 
 pytestmark = pytest.mark.anyio
+Server: TypeAlias = ChatServer | ResponsesServer | MessagesServer | InteractionsServer
 STRATEGIES = ("truncate", "summarize", "vector-recall", "manual")
 CHATS = 100
 WORDS = [
@@ -48,7 +48,7 @@ class Wire:
     """A provider: a model of it, its server, and where its body has the messages."""
 
     model: str
-    make: type[LoopbackServer]
+    make: Callable[[], Server]
     key: str
 
 
@@ -128,7 +128,7 @@ async def _compare(
     client: httpx.AsyncClient,
     host: Host,
     place: str,
-    server: LoopbackServer,
+    server: Server,
     chat_id: str,
     key: str,
 ) -> bool:
@@ -165,9 +165,7 @@ async def _compare(
     return True
 
 
-async def _talk(
-    rng: random.Random, app: Any, place: str, servers: Mapping[str, LoopbackServer], strategy: str
-) -> int:
+async def _talk(rng: random.Random, app: Any, place: str, servers: Mapping[str, Server], strategy: str) -> int:
     made = 0
     async with asgi_client(app, timeout=30) as client:
         for number in range(CHATS // len(STRATEGIES)):
@@ -190,7 +188,9 @@ async def _talk(
 async def test_a_preview_is_what_is_then_sent_and_leaves_no_trace(place: str, strategy: str) -> None:
     rng = random.Random(f"preview {strategy}")
     with ExitStack() as stack:
-        servers = {name: stack.enter_context(wire.make()) for name, wire in WIRES.items()}
+        servers = {name: wire.make() for name, wire in WIRES.items()}
+        for server in servers.values():
+            stack.enter_context(server)
         providers = {name: {"base_url": server.base_url, "retries": 0} for name, server in servers.items()}
 
         made = await _talk(rng, make_app(place, config={"providers": providers}), place, servers, strategy)

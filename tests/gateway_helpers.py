@@ -14,6 +14,7 @@ from openai.types.chat import ChatCompletionChunk
 from fakes.chat_server import ChatServer
 from http_helpers import Running, make_app, running
 from trimtab.config import Config, Server
+from trimtab.config_server import Gateway
 from turns.six_helpers import KINDS
 from turns.six_helpers import Server as Fake
 
@@ -37,12 +38,12 @@ class Gate:
     model: str
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def client(self, **options: Any) -> openai.OpenAI:
+    def client(self, **options: Any) -> Any:
         """The official client; it never asks twice."""
         options = {"max_retries": 0, "timeout": 20, "api_key": "any", **options}
         return openai.OpenAI(base_url=f"{self.running.url}/v1", **options)
 
-    def async_client(self, **options: Any) -> openai.AsyncOpenAI:
+    def async_client(self, **options: Any) -> Any:
         options = {"max_retries": 0, "timeout": 20, "api_key": "any", **options}
         return openai.AsyncOpenAI(base_url=f"{self.running.url}/v1", **options)
 
@@ -62,11 +63,16 @@ def config_for(name: str, fake: Fake, *, retries: int = 0, **server: Any) -> Con
         "key_variable": "TOKEN",
         "retries": retries,
         "settings": dict(kind.settings),
+        **server.pop("endpoint", {}),
     }
-    gateway = {"provider": name, "models": {"fast": {"provider": name, "model": kind.model}}}
+    models = server.pop("models", {})
+    gateway: dict[str, Any] = {"provider": name, "models": {"fast": {"provider": name, "model": kind.model}}}
     gateway |= server.pop("gateway", {})
-    fields = {"providers": {name: endpoint}, "server": Server(gateway=gateway, **server)}
-    return Config(**{**fields, "models": server.pop("models", {})})  # type: ignore[arg-type]
+    fields: dict[str, Any] = {
+        "providers": {name: endpoint},
+        "server": Server(gateway=Gateway(**gateway), **server),
+    }
+    return Config(**fields, models=models)
 
 
 @contextmanager

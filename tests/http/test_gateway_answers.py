@@ -132,7 +132,7 @@ def test_a_picture_by_its_address_is_passed_on(name: str, place: str) -> None:
 
 @pytest.mark.parametrize("name", SIX)
 def test_an_answer_is_bound_to_a_schema(name: str, place: str) -> None:
-    schema = {"type": "object", "properties": {"left": {"type": "integer"}}, "required": ["left"]}
+    schema: dict[str, Any] = {"type": "object", "properties": {"left": {"type": "integer"}}, "required": ["left"]}
     schema["additionalProperties"] = False
     form: Any = {"type": "json_schema", "json_schema": {"name": "count", "schema": schema}}
     with gateway_to(place, name) as gate, gate.client() as client:

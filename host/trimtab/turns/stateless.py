@@ -35,7 +35,7 @@ from trimtab.turns.starting import open_recipe
 from trimtab.turns.telling import tell_context
 from trimtab.turns.work import TurnWork
 from trimtab.usage import sum_usage
-from trimtab_sdk.errors import InvalidRequestError, TurnInterruptedError
+from trimtab_sdk.errors import HostStoppingError, InvalidRequestError, TurnInterruptedError
 from trimtab_sdk.messages import Message
 from trimtab_sdk.provider import Answer, ProviderEvent, ToolSpec
 
@@ -203,6 +203,8 @@ class _InMemory:
 
 async def begin_generation(machinery: Machinery, question: Question) -> TurnWork:
     """Make the first call ready. Raises what a fit raises, and what there is to say of provider and settings."""
+    if machinery.live.is_stopping:
+        raise HostStoppingError("this host is about to stop and answers nothing new; ask another one, or later")
     recipe = await open_recipe(machinery, "", question.settings, question.tools)
     return await machinery.in_pool(_opened, machinery, question, recipe, now=machinery.clock())
 
@@ -214,6 +216,10 @@ def _opened(machinery: Machinery, question: Question, recipe: Recipe, *, now: fl
         context = _read(machinery, question, recipe, chat, turn.id)
         generation = Generation(generation_id=turn.id, chat_id="", turn_id=turn.id, now=now)
         ready = ready_call(context, Standing(), generation)
+    if not ready.call.prompt.messages:
+        raise InvalidRequestError(
+            "nothing of these messages can be sent: they are empty, or results without a call", path="messages"
+        )
     return TurnWork(
         chat=chat,
         turn=turn,

@@ -12,18 +12,16 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from trimtab.http.gateway.dialect import openai_error
-from trimtab.http.gateway.leaving import ClientGoneError, unless_gone
-from trimtab.http.gateway.writing import DONE, Writer
+from trimtab.http.gateway.writing import Writer
+from trimtab.http.sse import DONE, HEARTBEAT_SECONDS, KEEP_ALIVE, MEDIA_TYPE, unless_gone
 from trimtab_sdk.provider import Answer
 
 if TYPE_CHECKING:
     from trimtab.http.gateway.account import Account
     from trimtab.http.streams import StreamSlot
 
-QUIET_SECONDS: Final = 15.0
-_KEEP_ALIVE: Final = b": keep-alive\n\n"
 _JSON: Final = "application/json"
-_EVENTS: Final = "text/event-stream; charset=utf-8"
+_OF_STREAMS: Final = {"content-type": MEDIA_TYPE, "x-accel-buffering": "no"}
 
 
 class Source(Protocol):
@@ -32,6 +30,11 @@ class Source(Protocol):
     @property
     def model(self) -> str:
         """The model that answers."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers that tell of more than the account."""
         ...
 
     async def account(self) -> Account | None:
@@ -58,7 +61,8 @@ class GatewayAnswer(Response):
         work = self._send_whole(send) if self._slot is None else self._send_stream(send)
         try:
             await unless_gone(receive, work)
-        except (ClientGoneError, OSError):
+        except OSError:
+            # The caller hung up in the middle of what was sent.
             return
         finally:
             if self._slot is not None:
@@ -101,9 +105,9 @@ class GatewayAnswer(Response):
         coming = asyncio.ensure_future(_next(batches))
         try:
             while True:
-                done, _ = await asyncio.wait({coming}, timeout=QUIET_SECONDS)
+                done, _ = await asyncio.wait({coming}, timeout=HEARTBEAT_SECONDS)
                 if not done:
-                    await self._say(_KEEP_ALIVE, send)
+                    await self._say(KEEP_ALIVE, send)
                     continue
                 batch = coming.result()
                 if batch is None:
@@ -129,12 +133,13 @@ class GatewayAnswer(Response):
     async def _say(self, told: bytes, send: Send, *, last: bool = False) -> None:
         if not self._has_begun:
             self._has_begun = True
-            await send(_start(200, await self._told_headers() | {"content-type": _EVENTS}))
+            await send(_start(200, await self._told_headers() | _OF_STREAMS))
         await send({"type": "http.response.body", "body": told, "more_body": not last})
 
     async def _told_headers(self) -> dict[str, str]:
         account = await self._source.account()
-        return {} if account is None else account.headers()
+        told = {} if account is None else account.headers()
+        return {**told, **self._source.headers}
 
     async def _comment(self) -> bytes:
         account = await self._source.account()

@@ -36,6 +36,11 @@ class Generated:
         """The model that answers."""
         return self._stream.settings.model
 
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers that tell of more than the account."""
+        return {}
+
     async def account(self) -> Account | None:
         """Give the account of the context."""
         fit = self._stream.fit

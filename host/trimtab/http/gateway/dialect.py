@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from trimtab.http.errors import HttpError
 from trimtab.http.problems import RETRY_SECONDS, shown, status_for
-from trimtab_sdk.errors import ProviderError
+from trimtab_sdk.errors import ChatChangedError, ProviderError, TrimtabError
 
 PATH: Final = "/v1/chat/completions"
 
@@ -31,7 +31,27 @@ _CODES: Final[Mapping[str, str]] = {
 }
 _PARAMS: Final[Mapping[str, str]] = {"context_length_exceeded": "messages", "model_not_found": "model"}
 _MISSING: Final = frozenset({"UNKNOWN_MODEL"})
+_ASKED_AGAIN: Final = frozenset({408, 409, 429})
 _WAITS: Final = frozenset({429, 503})
+
+
+class TurnToldError(TrimtabError):
+    """How a turn of a chat failed, as its last event tells it."""
+
+    def __init__(self, code: str, message: str, *, details: Mapping[str, object], retryable: bool) -> None:
+        super().__init__(message)
+        self.code = code
+        self.told = dict(details)
+        self.retryable = retryable
+
+    def _details(self) -> dict[str, object]:
+        return dict(self.told)
+
+    @property
+    def retry_after(self) -> float | None:
+        """After how many seconds to try again, where the provider said it."""
+        after = self.told.get("retryAfter")
+        return after if isinstance(after, int | float) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +86,8 @@ def openai_error(error: BaseException, *, param: str | None = None) -> OpenAIErr
             "trimtab": {"code": told.code, "details": dict(told.details)},
         }
     }
-    return OpenAIError(status, body, _headers(error, status, retryable=told.retryable))
+    retryable = error.retryable if isinstance(error, TurnToldError) else told.retryable
+    return OpenAIError(status, body, _headers(error, status, retryable=retryable))
 
 
 def openai_response(error: BaseException, *, param: str | None = None) -> Response:
@@ -87,13 +108,14 @@ def _type_of(status: int, code: str) -> str:
 
 def _headers(error: BaseException, status: int, *, retryable: bool) -> dict[str, str]:
     headers = dict(error.headers) if isinstance(error, HttpError) else {}
-    after = error.retry_after if isinstance(error, ProviderError) else None
+    after = error.retry_after if isinstance(error, ProviderError | TurnToldError) else None
     if after is not None:
         headers["Retry-After"] = str(max(1, round(after)))
         headers["Retry-After-Ms"] = str(max(1, round(after * 1000)))
     elif status in _WAITS:
         headers.setdefault("Retry-After", str(RETRY_SECONDS))
-    if status >= 429:
-        # The official clients ask a server error again unless they are told not to.
-        headers["X-Should-Retry"] = "true" if retryable or isinstance(error, HttpError) else "false"
+    if status in _ASKED_AGAIN or status >= 500:
+        # The official clients ask these again by themselves, unless they are told not to.
+        again = (retryable or isinstance(error, HttpError)) and not isinstance(error, ChatChangedError)
+        headers["X-Should-Retry"] = "true" if again else "false"
     return headers

@@ -23,12 +23,13 @@ _LEANING = frozenset(
         *("seed", "reasoning_effort", "verbosity"),
     }
 )
-_SERVING = frozenset(
+SERVING = frozenset(
     {
         *("user", "safety_identifier", "metadata", "service_tier", "store", "prediction"),
         *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"),
     }
 )
+"""What is about the request, as who pays and what is cached, and nothing to the answer."""
 _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "stop": ("stop_sequences",),
     "reasoning_effort": ("effort", "thinking_level"),
@@ -73,7 +74,7 @@ def _asks_for_nothing(name: str, value: Any) -> bool:
 
 
 def _left_out(name: str, provider: str) -> str:
-    if name in _LEANING or name in _SERVING:
+    if name in _LEANING or name in SERVING:
         return name
     raise UnsupportedError(name, f"the provider {provider!r} has no place for it")
 
@@ -97,7 +98,7 @@ def _places(name: str, value: Any, codec: str) -> Iterator[tuple[str, Any]]:
 
 def _is_taken(name: str, value: Any, schema: Any) -> bool:
     """Tell whether an option takes a value. A value that counts is passed on all the same, to be refused there."""
-    if name not in _SERVING and name not in ("reasoning_effort", "verbosity", "seed"):
+    if name not in SERVING and name not in ("reasoning_effort", "verbosity", "seed"):
         return True
     from jsonschema import Draft202012Validator
 

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Header
 from starlette.responses import JSONResponse, Response
 
 from trimtab.catalogue import Model
 from trimtab.http.access import Owner
-from trimtab.http.gateway.answering import GatewayAnswer
+from trimtab.http.gateway.answering import GatewayAnswer, Source
 from trimtab.http.gateway.asking import asked_of, is_own
+from trimtab.http.gateway.chats import continued
+from trimtab.http.gateway.describing import ANSWERS, refusals
 from trimtab.http.gateway.targets import find_target, listed_models
 from trimtab.http.gateway.writing import Writer
-from trimtab.http.models.gateway import ChatCompletionBody
+from trimtab.http.models.gateway import ChatCompletionBody, ModelBody, ModelList
 from trimtab.http.service import Serving
 from trimtab.http.strict import StrictRoute
 from trimtab_sdk.errors import UnknownModelError
+
+_ChatId = Annotated[
+    str | None,
+    Header(
+        alias="x-trimtab-chat",
+        min_length=1,
+        max_length=255,
+        description="The id of a stored chat that the request goes on with.",
+    ),
+]
 
 router = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["gateway"])
 
@@ -26,27 +38,48 @@ router = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["gateway"])
     operation_id="chatCompletions",
     summary="Answer a conversation, fitted into the model's window",
     response_class=Response,
+    responses=ANSWERS,
 )
-async def chat_completions(body: ChatCompletionBody, owner: Owner, service: Serving) -> Response:
-    """Answer as OpenAI's Chat Completions do, whoever is behind."""
-    gateway = service.server.gateway
-    source = asked_of(service.host, gateway, body, owner=owner)
+async def chat_completions(
+    body: ChatCompletionBody, owner: Owner, service: Serving, chat_id: _ChatId = None
+) -> Response:
+    """Answer as OpenAI's Chat Completions do, whoever is behind.
+
+    With `x-trimtab-chat` the messages behind the last one of the assistant are a turn of that chat: what the user
+    says, or the results of the calls it waits for. Without it nothing is stored.
+    """
+    gateway, host = service.server.gateway, service.host
+    source: Source
+    if chat_id is not None:
+        source, own = await continued(host, gateway, body, chat_id=chat_id, owner=owner), False
+    else:
+        source = asked_of(host, gateway, body, owner=owner)
+        own = is_own(host, find_target(gateway, body.model).provider)
     with_usage = body.stream_options is not None and body.stream_options.include_usage
-    own = is_own(service.host, find_target(gateway, body.model).provider)
     writer = Writer(own=own, with_usage=with_usage)
     slot = service.streams.take(owner) if body.stream else None
     return GatewayAnswer(source, writer, slot=slot)
 
 
-@router.get("/models", operation_id="listModels", summary="The models that can be asked for")
-async def models(owner: Owner, service: Serving) -> dict[str, Any]:
+@router.get(
+    "/models",
+    operation_id="listGatewayModels",
+    summary="The models that can be asked for",
+    response_class=Response,
+    responses={200: {"model": ModelList}, **refusals(401)},
+)
+async def models(owner: Owner, service: Serving) -> Response:
     """List the aliases of the configuration, and the models that are known of the gateway's provider."""
     listed = listed_models(service.host, service.server.gateway)
-    return {"object": "list", "data": [_model(name, *one) for name, one in listed.items()]}
+    return JSONResponse({"object": "list", "data": [_model(name, *one) for name, one in listed.items()]})
 
 
 @router.get(
-    "/models/{model:path}", operation_id="getModel", summary="One of the models", response_class=JSONResponse
+    "/models/{model:path}",
+    operation_id="getGatewayModel",
+    summary="One of the models",
+    response_class=Response,
+    responses={200: {"model": ModelBody}, **refusals(401, 404)},
 )
 async def model(model: str, owner: Owner, service: Serving) -> Response:
     """Give one of the models that are listed."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
+from trimtab.http.sse import frame
 from trimtab_sdk.provider import (
     Answer,
     Finish,
@@ -20,7 +20,6 @@ from trimtab_sdk.provider import (
 )
 
 Json: TypeAlias = dict[str, Any]
-DONE: Final = b"data: [DONE]\n\n"
 _FINISHES: Final[Mapping[Finish, str]] = {
     "stop": "stop",
     "length": "length",
@@ -64,7 +63,7 @@ class Writer:
         usage = usage_of(answer.usage)
         if not self._with_usage or usage is None:
             return last
-        return last + _frame(self._envelope("chat.completion.chunk") | {"choices": [], "usage": usage})
+        return last + frame(self._envelope("chat.completion.chunk") | {"choices": [], "usage": usage})
 
     def whole(self, answer: Answer) -> Json:
         """Give the whole answer."""
@@ -164,7 +163,7 @@ class Writer:
     def _chunk(self, delta: Json, *, finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         told = self._envelope("chat.completion.chunk") | {"choices": [choice]}
-        return _frame(told | {"usage": None} if self._with_usage else told)
+        return frame(told | {"usage": None} if self._with_usage else told)
 
 
 def _text_in(event: object) -> tuple[str, str]:
@@ -190,7 +189,3 @@ def usage_of(usage: Usage | None) -> Json | None:
     if usage.reasoning_tokens is not None:
         told["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
     return told
-
-
-def _frame(value: Json) -> bytes:
-    return b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"

@@ -51,11 +51,26 @@ BODIES = {
 }
 
 
+UNKEPT = {
+    "half an emoji",
+    "the other half",
+    "half an emoji in a key",
+    "NUL",
+    "deep lists",
+    "deep objects",
+    "deep options",
+    "a float beyond all",
+    "a huge int",
+    "an int of 65 bits",
+}
+"""The bodies that are JSON, and cannot be kept."""
+
+
 @pytest.mark.parametrize("name", BODIES)
-async def test_a_body_that_cannot_be_read_stores_nothing(client: httpx.AsyncClient, name: str) -> None:
+async def test_a_body_that_cannot_be_read_or_kept_stores_nothing(client: httpx.AsyncClient, name: str) -> None:
     answer = await client.post("/api/v2/chats", content=BODIES[name], headers=JSON)
 
-    problem = problem_of(answer, 400, "INVALID_REQUEST")
+    problem = problem_of(answer, 422 if name in UNKEPT else 400, "INVALID_REQUEST")
     assert "\ud83d" not in problem["detail"]
     assert (await client.get("/api/v2/chats")).json()["chats"] == []
 
@@ -72,9 +87,9 @@ async def test_a_chat_is_not_poisoned_by_texts_that_are_none(client: httpx.Async
             ("POST", "/branch", f'{{"leaf": "{text}"}}'),
         ]:
             answer = await client.request(method, path + where, content=body.encode(), headers=JSON)
-            problem_of(answer, 400, "INVALID_REQUEST")
+            problem_of(answer, 422, "INVALID_REQUEST")
     preview = f'{{"chatId": "{chat["id"]}", "input": "\\ud83d"}}'
-    problem_of(await client.post("/api/v2/context-preview", content=preview, headers=JSON), 400, "INVALID_REQUEST")
+    problem_of(await client.post("/api/v2/context-preview", content=preview, headers=JSON), 422, "INVALID_REQUEST")
 
     assert (await client.get(path)).json() == chat
     assert (await client.get(f"{path}/messages")).json()["messages"][0]["text"] == "Be brief."
@@ -105,6 +120,12 @@ async def test_an_unknown_field_is_refused_and_the_known_ones_are_named(
 
     assert said in problem["detail"]
     assert path == problem["path"]
+
+
+async def test_a_whole_number_may_be_written_with_a_point(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/api/v2/chats", json={**DRY, "maxSteps": 3.0, "maxOutputTokens": 50.0})
+
+    assert (answer.json()["maxSteps"], answer.json()["maxOutputTokens"]) == (3, 50)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from typing import Any, Final
 from fastapi import Response
 
 from trimtab.audits.parts import part_to_dict
-from trimtab.http.errors import MalformedError
+from trimtab.http.kinds import PROBLEM_TYPE
 from trimtab.http.models.base import Problem
-from trimtab.http.problems import PROBLEM_TYPE
 from trimtab.store.protocol import StoredChat, StoredMessage
 from trimtab.turns.settings import ChatSettings
+from trimtab_sdk.errors import InvalidRequestError
 from trimtab_sdk.messages import plain_text
 
 _TEXTS: Final[Mapping[int, str]] = {
@@ -107,7 +107,7 @@ def write_cursor(chat: StoredChat) -> str:
 
 
 def read_cursor(cursor: str) -> tuple[float, str]:
-    """Read a cursor. Raises MalformedError for anything that `write_cursor` does not give."""
+    """Read a cursor. Raises InvalidRequestError for anything that `write_cursor` does not give."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         updated_at, chat_id = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
@@ -118,5 +118,5 @@ def read_cursor(cursor: str) -> tuple[float, str]:
     return updated_at, chat_id
 
 
-def _no_cursor() -> MalformedError:
-    return MalformedError("`cursor` is none that this server gave; begin without one", path="query.cursor")
+def _no_cursor() -> InvalidRequestError:
+    return InvalidRequestError("`cursor` is none that this server gave; begin without one", path="query.cursor")

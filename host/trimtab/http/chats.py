@@ -12,6 +12,7 @@ from trimtab.http.models.chats import BranchBody, Chat, ChatPage, ChatPatch, New
 from trimtab.http.service import Serving
 from trimtab.http.strict import StrictRoute
 from trimtab.store.protocol import Branch
+from trimtab_sdk.errors import InvalidRequestError, NotFoundError
 
 router = APIRouter(prefix="/api/v2/chats", route_class=StrictRoute, tags=["chats"])
 
@@ -47,13 +48,16 @@ async def create_chat(body: NewChatBody, owner: Owner, service: Serving) -> Resp
     operation_id="listChats",
     summary="List the chats, last changed first",
     response_model=ChatPage,
-    responses=problems(),
+    responses=problems(422),
 )
 async def list_chats(
     owner: Owner,
     service: Serving,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    cursor: Annotated[str | None, Query(max_length=1000, description="`nextCursor` of the page before.")] = None,
+    cursor: Annotated[
+        str | None,
+        Query(max_length=1000, pattern=r"^[A-Za-z0-9_-]+$", description="`nextCursor` of the page before."),
+    ] = None,
 ) -> Response:
     """Give one page of the owner's chats."""
     before = None if cursor is None else read_cursor(cursor)
@@ -110,5 +114,10 @@ async def delete_chat(chat_id: ChatId, owner: Owner, service: Serving) -> Respon
 )
 async def branch_chat(chat_id: ChatId, body: BranchBody, owner: Owner, service: Serving) -> Response:
     """Make a message the last one. What stood behind it stays on its own branch, chosen again by its last one."""
-    chat = await service.host.change(chat_id, Branch(body.leaf), owner=owner, revision=body.revision)
+    try:
+        chat = await service.host.change(chat_id, Branch(body.leaf), owner=owner, revision=body.revision)
+    except NotFoundError as error:
+        if error.kind != "message":
+            raise
+        raise InvalidRequestError(f"leaf: there is no message {body.leaf!r} in this chat", path="leaf") from error
     return json_answer(chat_dict(chat))

@@ -8,12 +8,40 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.routing import compile_path
 
 from trimtab.http.access import OPEN_PATHS
-from trimtab.http.problems import GATEWAY_PREFIX, PROBLEM_TYPE
+from trimtab.http.kinds import GATEWAY_PREFIX, PROBLEM_TYPE
 
 _PROBLEM: Final = "#/components/schemas/Problem"
 _METHODS: Final = frozenset({"get", "post", "patch", "delete", "put"})
+_EVENT: Final = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string"},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+        "retry": {"type": "integer"},
+    },
+}
+"""One event of a stream. Before OpenAPI 3.2 there is no word for a sequence of them."""
+_OF_CHAT: Final = (
+    "getChat",
+    "updateChat",
+    "listMessages",
+    "startTurn",
+    "retryTurn",
+    "getContextAudit",
+    "deleteChat",
+)
+_OF_TURN: Final = ("getTurn", "readEvents", "cancelTurn", "resumeTurn")
+_CHAT_ID: Final = {"chatId": "$response.body#/id"}
+_TURN_ID: Final = {"turnId": "$response.body#/id"}
+_LINKS: Final = {
+    ("createChat", "201"): (_OF_CHAT, _CHAT_ID),
+    ("startTurn", "200"): (_OF_TURN, _TURN_ID),
+}
+"""Which operation leads to which others, and where their ids stand."""
 _ABOUT: Final = """\
 Chats that are kept, fitted into a model's window to the token, and carried on with a provider, turn after turn.
 
@@ -40,6 +68,8 @@ def describe(app: FastAPI, *, secured: bool) -> dict[str, Any]:
         _drop_foreign(responses)
         for response in responses.values():
             _name_kind(response, path)
+            _tell_of_events(response)
+        _link(operation["operationId"], responses)
         if not secured or path in OPEN_PATHS:
             responses.pop("401", None)
         else:
@@ -52,6 +82,17 @@ def describe(app: FastAPI, *, secured: bool) -> dict[str, Any]:
             "bearer": {"type": "http", "scheme": "bearer", "description": "The token of an owner."}
         }
     return told
+
+
+def methods_at(app: FastAPI, path: str) -> list[str]:
+    """Give the methods that the description has for a path, in capitals."""
+    return sorted(
+        method.upper()
+        for template, item in app.openapi()["paths"].items()
+        if compile_path(template)[0].match(path)
+        for method in item
+        if method in _METHODS
+    )
 
 
 def _operations(told: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -74,3 +115,18 @@ def _name_kind(response: dict[str, Any], path: str) -> None:
     plain = content.get("application/json", {}).get("schema", {})
     if plain.get("$ref") == _PROBLEM and not path.startswith(GATEWAY_PREFIX):
         response["content"] = {PROBLEM_TYPE: {"schema": {"$ref": _PROBLEM}}}
+
+
+def _tell_of_events(response: dict[str, Any]) -> None:
+    """Describe a stream by one of its events."""
+    stream = response.get("content", {}).get("text/event-stream")
+    if stream is not None:
+        about = stream.get("schema", {}).get("description", "")
+        stream["schema"] = _EVENT | ({"description": about} if about else {})
+        stream.pop("examples", None)
+
+
+def _link(name: str, responses: dict[str, Any]) -> None:
+    for (source, status), (targets, ids) in _LINKS.items():
+        if source == name:
+            responses[status]["links"] = {target: {"operationId": target, "parameters": ids} for target in targets}

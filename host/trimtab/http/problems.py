@@ -15,12 +15,12 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from trimtab.http.description import methods_at
 from trimtab.http.errors import STATUSES, HttpError, MalformedError
+from trimtab.http.kinds import GATEWAY_PREFIX, PROBLEM_TYPE
 from trimtab.turns.codes import INTERNAL_ERROR, NormalizedError, normalize_error
 from trimtab_sdk.errors import ProviderError, StoreUnavailableError, TrimtabError
 
-PROBLEM_TYPE: Final = "application/problem+json"
-GATEWAY_PREFIX: Final = "/v1/"
 RETRY_SECONDS: Final = 1
 
 _LOG = logging.getLogger("trimtab.http")
@@ -199,6 +199,8 @@ async def _answer_plain(request: Request, error: Exception) -> Response:
     if status not in _OF_STARLETTE:
         return await _answer(request, MalformedError("this is no request that can be read"))
     code, text = _OF_STARLETTE[status]
+    if status == 405:
+        headers["Allow"] = ", ".join(methods_at(request.app, request.url.path)) or headers.get("Allow", "GET")
     return await _answer(request, HttpError(code, text, headers=headers))
 
 

@@ -13,6 +13,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from trimtab.http.errors import HttpError, MalformedError
+from trimtab_sdk.errors import InvalidRequestError
 
 MAX_DEPTH: Final = 64
 _LEAST_INT: Final = -(1 << 63)
@@ -50,8 +51,9 @@ def _query_names(dependant: Dependant) -> Iterator[str]:
 def parse_json(data: bytes) -> object:
     """Read a JSON body.
 
-    Raises MalformedError, naming the place, for anything but UTF-8, a key that stands twice in an object,
-    NaN and infinities, whole numbers of more than 64 bits, NUL and lone surrogates in a text, and over 64 levels.
+    Raises MalformedError for all but UTF-8 and JSON, a key that stands twice in an object, NaN and infinities.
+    Raises InvalidRequestError, naming the place, for JSON that cannot be kept: whole numbers of more than 64 bits,
+    NUL and lone surrogates in a text, and over 64 levels.
     """
     try:
         text = data.decode()
@@ -86,14 +88,14 @@ def _refuse(constant: str) -> object:
 def _int(digits: str) -> int:
     value = int(digits) if len(digits) <= _LONGEST_INT else _MOST_INT + 1
     if not _LEAST_INT <= value <= _MOST_INT:
-        raise MalformedError("the body has a whole number of more than 64 bits")
+        raise InvalidRequestError("the body has a whole number of more than 64 bits")
     return value
 
 
 def _float(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
-        raise MalformedError("the body has a number that is too large")
+        raise InvalidRequestError("the body has a number that is too large")
     return value
 
 
@@ -116,13 +118,13 @@ def _check(value: object) -> None:
 
 def _check_text(text: str, path: str) -> None:
     if "\0" in text:
-        raise MalformedError("a text has the character NUL, which cannot be kept", path=path)
+        raise InvalidRequestError("a text has the character NUL, which cannot be kept", path=path)
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-        raise MalformedError("a text has half of a surrogate pair, which is no character", path=path)
+        raise InvalidRequestError("a text has half of a surrogate pair, which is no character", path=path)
 
 
-def _too_deep(path: str) -> MalformedError:
-    return MalformedError(f"the body is nested over {MAX_DEPTH} levels", path=path[:200])
+def _too_deep(path: str) -> InvalidRequestError:
+    return InvalidRequestError(f"the body is nested over {MAX_DEPTH} levels", path=path[:200])
 
 
 def _check_type(request: Request) -> None:

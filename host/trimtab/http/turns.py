@@ -176,7 +176,7 @@ async def get_turn(turn_id: TurnId, owner: Owner, service: Serving) -> Response:
     operation_id="readEvents",
     summary="Read the events of a turn, from any of them on",
     response_class=Response,
-    responses={**_READ, **problems(404, 406, 429)},
+    responses={**_READ, **problems(404, 406, 422, 429)},
 )
 async def read_events(
     turn_id: TurnId,

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+
+def _whole(value: object) -> object:
+    """Take 5.0 for 5: to JSON they are the same number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
+"""A whole number, however it is written."""
+Revision: TypeAlias = Annotated[Whole, Field(ge=1, le=1 << 53)]
 Id: TypeAlias = Annotated[str, Field(min_length=1, max_length=255)]
 JsonObject: TypeAlias = dict[str, JsonValue]
 

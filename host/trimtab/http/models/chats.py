@@ -6,9 +6,9 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from trimtab.http.models.base import Body, Id, JsonObject, Shape
+from trimtab.http.models.base import Body, Id, JsonObject, Revision, Shape, Whole
 
-_Tokens: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000_000)]
+_Tokens: TypeAlias = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 _Provider: TypeAlias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 _Model: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
 _Share: TypeAlias = Annotated[float, Field(gt=0, le=1)]
@@ -28,7 +28,7 @@ class ContextSettingsBody(Body):
 
     strategy: JsonObject = Field(default_factory=dict, description="Settings of the strategy itself.")
     context_limit: Annotated[_Tokens | None, Field(description="Tokens, in place of the catalogue's.")] = None
-    reserve: Annotated[int, Field(ge=0, le=1_000_000_000)] | None = None
+    reserve: Annotated[Whole, Field(ge=0, le=1_000_000_000)] | None = None
     target: Annotated[_Share, Field(description="The share of the budget that a strategy cuts down to.")] = 0.75
     tool_result_share: _Share = 0.25
     provider_compaction_enabled: bool = True
@@ -88,7 +88,7 @@ class NewChatBody(ChatSettingsBody):
     messages: Messages = Field(default_factory=list)
     format: Annotated[str | None, Field(description="The format of `messages`, where that is not clear.")] = None
     tools: Annotated[list[str] | None, Field(description="Which of the host's tools; null means all.")] = None
-    max_steps: Annotated[int, Field(ge=1, le=1000)] = 20
+    max_steps: Annotated[Whole, Field(ge=1, le=1000)] = 20
 
     def settings(self) -> dict[str, Any]:
         """Give the settings that were named, as the host takes them."""
@@ -103,7 +103,7 @@ class ChatPatch(Body):
         json_schema_extra={"examples": [{"title": "Lighthouses", "model": "gpt-4o-mini", "maxOutputTokens": None}]}
     )
 
-    revision: Annotated[int, Field(ge=1, le=1 << 53)] | None = None
+    revision: Revision | None = None
     title: _Title = Field(default_factory=str)
     provider: _Provider = Field(default_factory=str)
     model: _Model = Field(default_factory=str)
@@ -116,7 +116,7 @@ class ChatPatch(Body):
     options: JsonObject = Field(default_factory=dict)
     response_format: JsonObject | None = None
     tools: list[str] | None = None
-    max_steps: int = Field(default_factory=int, ge=1, le=1000)
+    max_steps: Whole = Field(default_factory=int, ge=1, le=1000)
 
     def settings(self) -> dict[str, Any]:
         """Give the settings that were named, as the host takes them."""
@@ -130,7 +130,7 @@ class BranchBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"leaf": "62a515b3ec24a1"}]})
 
     leaf: Id | None
-    revision: Annotated[int, Field(ge=1, le=1 << 53)] | None = None
+    revision: Revision | None = None
 
 
 class ContextSnapshot(Shape):

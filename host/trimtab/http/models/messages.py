@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from trimtab.http.models.base import Body, JsonObject, Shape
+from trimtab.http.models.base import Body, JsonObject, Revision, Shape
 
 Part: TypeAlias = Annotated[
     JsonObject,
@@ -42,9 +42,7 @@ class MessagePatch(Body):
     parts: list[Part] = Field(default_factory=list, min_length=1, description="Other parts in place of all.")
     pinned: bool = Field(default_factory=bool)
     meta: MetaPatch = Field(default_factory=lambda: MetaPatch.model_validate({"manualExcluded": False}))
-    revision: Annotated[
-        int | None, Field(ge=1, le=1 << 53, description="The chat's revision that this is meant for.")
-    ] = None
+    revision: Annotated[Revision | None, Field(description="The chat's revision that this is meant for.")] = None
 
 
 class Message(Shape):

@@ -16,6 +16,7 @@ from trimtab.http.errors import HttpError, MalformedError
 from trimtab_sdk.errors import InvalidRequestError
 
 MAX_DEPTH: Final = 64
+_ARGUMENTS: Final = "arguments"
 _LEAST_INT: Final = -(1 << 63)
 _MOST_INT: Final = (1 << 63) - 1
 _LONGEST_INT: Final = 20
@@ -121,6 +122,19 @@ def _check_text(text: str, path: str) -> None:
         raise InvalidRequestError("a text has the character NUL, which cannot be kept", path=path)
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
         raise InvalidRequestError("a text has half of a surrogate pair, which is no character", path=path)
+    if path.endswith(_ARGUMENTS) and "\\u" in text and _hides_half(text):
+        raise InvalidRequestError("a text inside has half of a surrogate pair, which is no character", path=path)
+
+
+def _hides_half(text: str) -> bool:
+    """Tell whether the arguments of a call, JSON in a text, hold half of a surrogate pair as an escape."""
+    try:
+        json.dumps(json.loads(text), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return False
 
 
 def _too_deep(path: str) -> InvalidRequestError:

@@ -70,7 +70,7 @@ async def test_what_must_stay_and_is_too_much_is_told_with_its_weights(client: h
         ({**DRY, "provider": "nobody", "messages": LONG}, 422, "UNKNOWN_PROVIDER"),
         ({**DRY, "model": "nothing", "messages": LONG}, 422, "UNKNOWN_MODEL"),
         ({**DRY, "provider": "openai-compatible", "messages": LONG}, 422, "CONFIG_INVALID"),
-        ({**DRY, "provider": "openai", "messages": LONG}, 503, "PROVIDER_KEY_MISSING"),
+        ({**DRY, "provider": "openai", "messages": LONG}, 422, "PROVIDER_KEY_MISSING"),
         ({**DRY, "messages": [1]}, 422, "UNKNOWN_FORMAT"),
         ({**DRY, "messages": LONG, "options": {"loud": True}}, 422, "INVALID_REQUEST"),
         ({**DRY, "messages": LONG, "tools": [{"name": "a b"}]}, 422, "INVALID_REQUEST"),

@@ -33,7 +33,7 @@ _TEXTS: Final[Mapping[int, str]] = {
     429: "Too much at once: TOO_MANY_STREAMS, PROVIDER_RATE_LIMITED, PROVIDER_QUOTA_EXHAUSTED.",
     431: "The headers are too large: HEADERS_TOO_LARGE.",
     502: "A provider, a plugin or a tool failed: PROVIDER_…, PLUGIN_…, TOOL_FAILED.",
-    503: "Not now: STORE_UNAVAILABLE, SERVER_BUSY, HOST_STOPPING, PROVIDER_OVERLOADED, PROVIDER_KEY_MISSING.",
+    503: "Not now: STORE_UNAVAILABLE, SERVER_BUSY, HOST_STOPPING, PROVIDER_OVERLOADED.",
     504: "Something did not answer in time: PROVIDER_TIMEOUT, PLUGIN_TIMEOUT.",
     500: "A fault of Trimtab itself: INTERNAL_ERROR. The log has it under the request's id.",
 }

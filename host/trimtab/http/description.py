@@ -34,12 +34,9 @@ _OF_CHAT: Final = (
     "getContextAudit",
     "deleteChat",
 )
-_OF_TURN: Final = ("getTurn", "readEvents", "cancelTurn", "resumeTurn")
 _CHAT_ID: Final = {"chatId": "$response.body#/id"}
-_TURN_ID: Final = {"turnId": "$response.body#/id"}
 _LINKS: Final = {
     ("createChat", "201"): (_OF_CHAT, _CHAT_ID),
-    ("startTurn", "200"): (_OF_TURN, _TURN_ID),
 }
 """Which operation leads to which others, and where their ids stand."""
 _ABOUT: Final = """\

@@ -9,14 +9,12 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 
-def _whole(value: object) -> object:
+def whole(value: object) -> object:
     """Take 5.0 for 5: to JSON they are the same number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
-"""A whole number, however it is written."""
-Revision: TypeAlias = Annotated[Whole, Field(ge=1, le=1 << 53)]
+Revision: TypeAlias = Annotated[int, Field(ge=1, le=1 << 53), BeforeValidator(whole)]
 Id: TypeAlias = Annotated[str, Field(min_length=1, max_length=255)]
 JsonObject: TypeAlias = dict[str, JsonValue]
 

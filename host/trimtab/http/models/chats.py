@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
-from trimtab.http.models.base import Body, Id, JsonObject, Revision, Shape, Whole
+from trimtab.http.models.base import Body, Id, JsonObject, Revision, Shape, whole
 
-_Tokens: TypeAlias = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
+_Tokens: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000_000), BeforeValidator(whole)]
+_Reserve: TypeAlias = Annotated[int, Field(ge=0, le=1_000_000_000), BeforeValidator(whole)]
+_Steps: TypeAlias = Annotated[int, Field(ge=1, le=1000), BeforeValidator(whole)]
 _Provider: TypeAlias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 _Model: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
 _Share: TypeAlias = Annotated[float, Field(gt=0, le=1)]
@@ -28,7 +30,7 @@ class ContextSettingsBody(Body):
 
     strategy: JsonObject = Field(default_factory=dict, description="Settings of the strategy itself.")
     context_limit: Annotated[_Tokens | None, Field(description="Tokens, in place of the catalogue's.")] = None
-    reserve: Annotated[Whole, Field(ge=0, le=1_000_000_000)] | None = None
+    reserve: _Reserve | None = None
     target: Annotated[_Share, Field(description="The share of the budget that a strategy cuts down to.")] = 0.75
     tool_result_share: _Share = 0.25
     provider_compaction_enabled: bool = True
@@ -88,7 +90,7 @@ class NewChatBody(ChatSettingsBody):
     messages: Messages = Field(default_factory=list)
     format: Annotated[str | None, Field(description="The format of `messages`, where that is not clear.")] = None
     tools: Annotated[list[str] | None, Field(description="Which of the host's tools; null means all.")] = None
-    max_steps: Annotated[Whole, Field(ge=1, le=1000)] = 20
+    max_steps: _Steps = 20
 
     def settings(self) -> dict[str, Any]:
         """Give the settings that were named, as the host takes them."""
@@ -116,7 +118,7 @@ class ChatPatch(Body):
     options: JsonObject = Field(default_factory=dict)
     response_format: JsonObject | None = None
     tools: list[str] | None = None
-    max_steps: Whole = Field(default_factory=int, ge=1, le=1000)
+    max_steps: _Steps = Field(default_factory=int)
 
     def settings(self) -> dict[str, Any]:
         """Give the settings that were named, as the host takes them."""

@@ -64,7 +64,7 @@ def test_a_refusal_upstream_is_told_with_its_status(
     assert headers.get("x-should-retry") == {None: None, True: "true", False: "false"}[again]
     assert headers["x-trimtab-strategy"] == "truncate"
     assert (headers.get("retry-after") == "7") == (status in (429, 503))
-    assert refused.value.body["trimtab"]["code"].startswith("PROVIDER_")  # type: ignore[index,call-overload]
+    assert refused.value.body["trimtab"]["code"].startswith("PROVIDER_")  # type: ignore[index]
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -105,7 +105,7 @@ def test_what_must_stay_and_is_over_the_budget_is_refused_without_a_call(gate: G
         "messages",
         "invalid_request_error",
     )
-    details = over.value.body["trimtab"]["details"]  # type: ignore[index,call-overload]
+    details = over.value.body["trimtab"]["details"]  # type: ignore[index]
     assert details["needed"] > details["allowed"] == 3000
     assert len(gate.fake.requests) == asked
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from http_helpers import ANN, TOKENS, Running, make_app, running
-from trimtab.config import Server
+from trimtab.config import Gateway, Server
 
 SETTINGS = """\
 # 422: the request is well formed and cannot be done, which no schema can say beforehand.
@@ -27,7 +27,7 @@ _REPORT = "report.ndjson"
 @contextmanager
 def fuzzed_server(place: str) -> Iterator[Running]:
     """A server with tokens whose gateway and chats are answered by `dry-run`."""
-    server = Server(tokens=TOKENS, gateway={"provider": "dry-run"}, max_body_bytes=1 << 20)
+    server = Server(tokens=TOKENS, gateway=Gateway(provider="dry-run"), max_body_bytes=1 << 20)
     with running(make_app(place, server=server)) as ready:
         yield ready
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
 import pytest
 
+from fakes.chat_server import ChatServer
 from http_helpers import DRY, asgi_client, make_app, problem_of
+from turns.turn_helpers import config_of
 
 pytestmark = pytest.mark.anyio
 LONG = [
@@ -129,3 +132,17 @@ async def test_the_figures_have_no_ids_and_no_models(client: httpx.AsyncClient) 
     assert "trimtab_turns_running 0.0" in answer.text
     assert chat["id"] not in answer.text
     assert "secret-model" not in answer.text
+
+
+async def test_tokens_that_a_provider_reports_are_figures(place: str) -> None:
+    with ChatServer() as provider:
+        provider.say("Seven.")
+        async with asgi_client(make_app(place, config=config_of(provider))) as client:
+            chat = (await client.post("/api/v2/chats", json={**DRY, "provider": "local"})).json()
+            turn = (await client.post(f"/api/v2/chats/{chat['id']}/turns", json={"input": "Hello."})).text
+            figures = (await client.get("/api/v2/metrics")).text
+
+    assert "turn_completed" in turn
+    assert re.search(r'^trimtab_tokens_total\{kind="input",provider="local"\} [1-9]', figures, re.MULTILINE)
+    assert re.search(r'^trimtab_tokens_total\{kind="output",provider="local"\} [1-9]', figures, re.MULTILINE)
+    assert re.search(r'^trimtab_usage_ratio\{provider="local"\} [0-9.]+$', figures, re.MULTILINE)

@@ -53,7 +53,7 @@ def serving(folder: Path, *arguments: str, environ: Mapping[str, str] | None = N
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=_home(folder) | (environ or {}),
+        env=_home(folder) | dict(environ or {}),
     )
     try:
         made = Serving(process)
@@ -71,7 +71,7 @@ def refused(folder: Path, *arguments: str, environ: Mapping[str, str] | None = N
         capture_output=True,
         text=True,
         timeout=30,
-        env=_home(folder) | (environ or {}),
+        env=_home(folder) | dict(environ or {}),
         check=False,
     )
     assert done.returncode == 2, done.stderr

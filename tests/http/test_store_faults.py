@@ -1,4 +1,4 @@
-"""When the database is gone, full, locked or read-only: coded answers, nothing half stored, and it mends itself."""
+"""When the database is gone, full, locked or read-only: coded answers, nothing half stored, no hands needed."""
 
 from __future__ import annotations
 

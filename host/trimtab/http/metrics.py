@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.types import Scope
 
@@ -64,9 +64,19 @@ class _Now(Collector):
         yield GaugeMetricFamily(
             "trimtab_turns_running", "Turns that run in this process.", value=self._host.running_turns
         )
-        yield from self._ratios()
+        yield self._tokens()
+        yield self._ratios()
 
-    def _ratios(self) -> Iterator[Metric]:
+    def _tokens(self) -> Metric:
+        tokens = CounterMetricFamily(
+            "trimtab_tokens", "Tokens that a provider reports.", labels=["provider", "kind"]
+        )
+        for provider, kinds in self._host.usage_ratios.totals().items():
+            for kind, count in kinds.items():
+                tokens.add_metric([provider, kind], count)
+        return tokens
+
+    def _ratios(self) -> Metric:
         ratio = GaugeMetricFamily(
             "trimtab_usage_ratio",
             "Input tokens that a provider reports, divided by our own count; the mean over its calls.",
@@ -79,4 +89,4 @@ class _Now(Collector):
             sums[one.provider] += one.mean * one.count
         for provider, count in sorted(calls.items()):
             ratio.add_metric([provider], sums[provider] / count)
-        yield ratio
+        return ratio

@@ -98,6 +98,7 @@ def _note_call(
     estimated = ready.snapshot.estimated_input_tokens
     if usage is not None:
         work.usages.append(usage)
+        machinery.ratios.count(work.settings.provider, usage)
         machinery.ratios.add(
             work.settings.provider, work.settings.model, reported=usage.input_tokens, estimated=estimated
         )

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -77,6 +78,7 @@ class Nursery:
         started = [self.answer().split() for _ in range(count)]
         made = [Child(self, int(pid), f"http://127.0.0.1:{port}") for pid, port in started]
         try:
+            assert all(port.isdecimal() for _, port in started), "a server did not start; it says why above"
             yield made
         finally:
             for one in made:
@@ -116,6 +118,18 @@ def run_server(job: dict[str, Any]) -> None:
     serve(host, server, listening, ready=ready)
 
 
+def _served(job: dict[str, Any]) -> int:
+    """Serve, and give the exit code; one that cannot start says so in place of its port."""
+    os.close(0)
+    try:
+        run_server(job)
+    except BaseException:
+        traceback.print_exc()
+        os.write(1, f"{os.getpid()} failed\n".encode())
+        return 1
+    return 0
+
+
 def main() -> None:
     """Fork servers, and wait for their ends, as a line says."""
     import psycopg  # noqa: F401 - imported once for all servers
@@ -131,9 +145,7 @@ def main() -> None:
                 codes[pid] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             print(codes[pid], flush=True)
         elif not os.fork():
-            os.close(0)
-            run_server(job)
-            os._exit(0)
+            os._exit(_served(job))
 
 
 if __name__ == "__main__":

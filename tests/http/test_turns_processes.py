@@ -14,6 +14,7 @@ from fakes.chat_server import ChatServer, Gate
 from http_child import Child, Nursery, nursery
 from http_helpers import problem_of
 from http_turns import Chat, Event, check_stream, reading, text_of
+from trimtab.store.opening import open_store
 
 pytestmark = pytest.mark.anyio
 on_both_stores = pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
@@ -52,6 +53,9 @@ def servers() -> Iterator[Nursery]:
 
 @pytest.fixture
 async def pair(place: str, fake: ChatServer, servers: Nursery, job: dict[str, Any]) -> AsyncIterator[Pair]:
+    async with open_store(place):
+        # The tables are made before two servers would both begin to.
+        pass
     async with AsyncExitStack() as stack:
         first, second = stack.enter_context(servers.children(place, fake.base_url, count=2, **job))
         begun = await Chat.begin(await stack.enter_async_context(first.async_client()))

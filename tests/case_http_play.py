@@ -124,16 +124,17 @@ def _play(case: Case, folder: Path, label: str, rule: GoneRule, ends_then: bool)
         server = Server(client_gone=rule)
         config = Config(providers={case.provider: endpoint})
         with running(make_app(str(new_place(folder)), config=config, server=server)) as served:
-            player = _Player(case, fake, ends_then=ends_then)
+            player = _Player(case, fake, rule=rule, ends_then=ends_then)
             story = asyncio.run(player.play(served.url))
         name = f"{case.file} [{label}]" if label else case.file
         return replace(story, label=name, faults=tuple(fake.faults), left=fake.left)
 
 
 class _Player:
-    def __init__(self, case: Case, fake: Fake, *, ends_then: bool) -> None:
+    def __init__(self, case: Case, fake: Fake, *, rule: GoneRule, ends_then: bool) -> None:
         self._case = case
         self._fake = fake
+        self._rule = rule
         self._ends_then = ends_then
         self._asked: list[Asked] = []
         self._chat_id = ""
@@ -232,6 +233,8 @@ class _Player:
             if self._ends_then:
                 gate.open()
         met = await self._get(f"turns/{seen[0].data['turnId']}")
+        while self._rule == "cancel" and met["state"] == "running":
+            met = await self._get(f"turns/{seen[0].data['turnId']}")
         gate.open()
         await self._note(str(1 + len(self._asked)), seen, asked, since, met=met)
 

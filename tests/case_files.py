@@ -24,6 +24,7 @@ PRODUCT = frozenset(
         "fit",
         "plugins",
         "turns",
+        "http",
         *(f"codec:{wire.codec}" for wire in WIRES.values()),
         *(f"provider:{name}" for name in DRIVERS),
         *(f"cursor:{name}" for name in DRIVERS & {"openai", "gemini"}),
@@ -44,6 +45,7 @@ KNOWN_KEYS = frozenset(
         "settings",
         "request",
         "active_leaf",
+        "raw_json",
         "expect",
         *(wire.head_key for wire in WIRES.values() if wire.head_key),
     }
@@ -71,6 +73,11 @@ class Case:
     def has_turns(self) -> bool:
         """Whether it runs through the turns of a chat, not through a fit alone."""
         return "turns" in self.needs
+
+    @property
+    def is_http(self) -> bool:
+        """Whether it is about what a client sees of the HTTP host."""
+        return "http" in self.needs
 
     @property
     def provider(self) -> str:

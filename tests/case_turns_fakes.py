@@ -119,6 +119,10 @@ class Fake(Protocol):
         """Give a gate that the next reply waits at, with its head sent and nothing of the answer."""
         ...
 
+    def middle_gate(self) -> Gate:
+        """Give a gate to be put between the chunks of a reply's `stream`."""
+        ...
+
     def forget(self) -> None:
         """Lose all conversations that are held."""
         ...
@@ -179,6 +183,9 @@ class _Scripted(ABC):
         gate = self.server.gate("reply")
         self._gates.append(gate)
         return gate
+
+    def middle_gate(self) -> Gate:
+        return self.server.gate("middle")
 
     def forget(self) -> None:
         raise KeyError(f"a server of {self.form} holds nothing")
@@ -334,7 +341,7 @@ def _texts(told: Mapping[str, Json]) -> Iterator[Part]:
     if told.get("text"):
         yield told["text"]
     for chunk in told.get("stream", ()):
-        if isinstance(chunk, str):
+        if isinstance(chunk, str | Gate):
             yield chunk
         elif "text" in chunk:
             yield chunk["text"]

@@ -43,7 +43,7 @@ def play(case: Case, folder: Path, *, label: str = "", expect: Mapping[str, Json
     clock = Clock()
     provider = PROVIDERS[case.provider]
     with FAKES[provider.server](clock) as fake:
-        player = _Player(case, plan_of(case), fake, clock, _new_place(folder))
+        player = _Player(case, plan_of(case), fake, clock, new_place(folder))
         story = asyncio.run(player.play())
     fields = case.expect if expect is None else expect
     name = f"{case.file} [{label}]" if label else case.file
@@ -385,7 +385,8 @@ async def _make(path: Path) -> None:
         pass
 
 
-def _new_place(folder: Path) -> Path:
+def new_place(folder: Path) -> Path:
+    """Give a store with nothing in it, in a folder of its own in the folder."""
     path = Path(tempfile.mkdtemp(dir=folder)) / "chats.db"
     path.write_bytes(_empty_store())
     return path

@@ -390,7 +390,7 @@ def test_what_a_case_lacks_is_told() -> None:
     assert missing(case(chat(), {})) == ()
     assert missing(case(chat(), {"steps": [{}]}, strategy="summarize")) == ()
     assert missing(case(chat(), {}, strategy="dream")) == ("strategy:dream",)
-    assert missing(case(chat(), {}).with_data(needs=["fit", "http"])) == ("http",)
+    assert missing(case(chat(), {}).with_data(needs=["fit", "page"])) == ("page",)
 
 
 def test_a_cover_that_does_not_cover_is_found() -> None:

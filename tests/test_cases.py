@@ -11,6 +11,8 @@ from case_checks import CHECKS, check_fields
 from case_covers import check_fact
 from case_facts import FACTS
 from case_files import Case, load_cases, missing, unknown_keys
+from case_http_facts import HTTP_CHECKS, HTTP_FACTS, check_http_fact, check_http_fields
+from case_http_play import HttpStory, play_http
 from case_invariants import check_invariants
 from case_run import Run
 from case_runner import VARIANTS, run_case
@@ -24,7 +26,8 @@ from case_turns_story import Story
 ALL = load_cases()
 READY = tuple(case for case in ALL if not missing(case))
 FITS = tuple(case for case in READY if not case.has_turns)
-TURNS = tuple(case for case in READY if case.has_turns)
+TURNS = tuple(case for case in READY if case.has_turns and not case.is_http)
+HTTP = tuple(case for case in READY if case.is_http)
 BY_ID = {case.id: case for case in READY}
 
 RAN = [
@@ -58,21 +61,21 @@ RAN = [
     "61",
     "64",
     "65",
+    "68",
+    "69",
     "71",
+    "73",
     "79",
     "82",
     "84",
     "87",
+    "88",
 ]
 WAITING = {
     "13": ("complete",),
-    "68": ("http",),
-    "69": ("http",),
-    "73": ("http",),
     "74": ("lorebook",),
     "75": ("lorebook",),
     "78": ("lorebook",),
-    "88": ("http",),
 }
 AREAS = {"budget", "pairing", "counting", "cursor", "plugin", "replay", "storage", "stream"}
 OWN_AT_LEAST = 167
@@ -128,9 +131,29 @@ def test_every_fact_of_the_turns_holds(case_id: str, number: int, folder: Path) 
     check_story_fact(STORY_FACTS[case_id][number], stories_of(case_id, folder))
 
 
+@functools.cache
+def http_stories_of(case_id: str, folder: Path) -> tuple[HttpStory, ...]:
+    return tuple(play_http(BY_ID[case_id], folder))
+
+
+@pytest.mark.parametrize("case", HTTP, ids=lambda case: case.id)
+def test_every_field_holds_over_http(case: Case, folder: Path) -> None:
+    stories = http_stories_of(case.id, folder)
+    assert stories
+    for story in stories:
+        check_http_fields(story)
+
+
+@pytest.mark.parametrize(
+    ("case_id", "number"), [(case.id, number) for case in HTTP for number in range(len(HTTP_FACTS[case.id]))]
+)
+def test_every_fact_holds_over_http(case_id: str, number: int, folder: Path) -> None:
+    check_http_fact(HTTP_FACTS[case_id][number], http_stories_of(case_id, folder))
+
+
 def test_every_fact_has_its_cover() -> None:
     facts = {case.id: len(case.facts) for case in READY if case.facts}
-    covers = {**FACTS, **STORY_FACTS}
+    covers = {**FACTS, **STORY_FACTS, **HTTP_FACTS}
     assert facts == {case_id: len(listed) for case_id, listed in covers.items() if listed}
 
 
@@ -146,6 +169,12 @@ def test_every_field_of_turns_has_its_check() -> None:
         steps = case.data.get("request", {}).get("steps", ())
         fields = {*case.expect, *(field for step in steps for field in step.get("expect", ()))}
         assert fields - STORY_CHECKS.keys() - {"facts", *STORY_VARIANTS} == set(), case.file
+        assert unknown_keys(case) == set(), case.file
+
+
+def test_every_field_over_http_has_its_check() -> None:
+    for case in HTTP:
+        assert case.expect.keys() - HTTP_CHECKS.keys() - {"facts", "steps"} == set(), case.file
         assert unknown_keys(case) == set(), case.file
 
 

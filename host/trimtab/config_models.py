@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from trimtab.config_server import Gateway, GatewayModel, Server
 from trimtab.loading.discovery import normalized
 from trimtab_sdk.errors import ConfigError
 
@@ -125,6 +126,7 @@ class Config(BaseModel):
     - `models`: model name → figures that go before the catalogue's (`context_limit`, `max_input`,
       `max_output`, `encoding`, `provider`).
     - `providers`: name → an endpoint that turns may go to.
+    - `server`: how `trimtab serve` listens, whom it lets in, and what one caller may use.
 
     Raises ConfigError when a field is wrong.
     """
@@ -145,6 +147,7 @@ class Config(BaseModel):
     workers: Annotated[int, Field(ge=1, le=256)] = 4
     models: dict[str, dict[str, object]] = Field(default_factory=dict)
     providers: dict[str, Endpoint] = Field(default_factory=dict)
+    server: Server = Field(default_factory=Server)
 
     def __init__(self, /, **fields: object) -> None:
         try:
@@ -212,8 +215,15 @@ _MODELS: dict[str, type[BaseModel]] = {
     "grants": Grant,
     "interceptors": Interceptor,
     "providers": Endpoint,
+    "server": Server,
 }
 _MOST_FAULTS = 10
+
+
+def _model_at(place: tuple[int | str, ...]) -> type[BaseModel]:
+    if place[:2] == ("server", "gateway") and len(place) > 2:
+        return GatewayModel if "models" in place[2:-1] else Gateway
+    return _MODELS[str(place[0])]
 
 
 def _requirement(line: str) -> Requirement:
@@ -244,5 +254,5 @@ def _fault(place: tuple[int | str, ...], kind: str, problem: str) -> str:
     path = ".".join(str(step) for step in place)
     if kind != "extra_forbidden":
         return f"{path}: {problem.removeprefix('Value error, ')}"
-    model = Config if len(place) == 1 else _MODELS[str(place[0])]
+    model = Config if len(place) == 1 else _model_at(place)
     return f"{path}: there is no such key, there are {', '.join(model.model_fields)}"

@@ -38,25 +38,33 @@ from trimtab.store.protocol import (
     StoredMessage,
     StoredTurn,
 )
+from trimtab.turns.detached import start_detached
+from trimtab.turns.draining import drain
+from trimtab.turns.following import Following
 from trimtab.turns.granting import Credentials
 from trimtab.turns.held_chats import HeldChats
-from trimtab.turns.holder import death_judge
+from trimtab.turns.holder import is_dead
 from trimtab.turns.inputs import ResultInput, UserInput, new_id, read_input, read_messages
-from trimtab.turns.looking import Preview, count_chat, find_audit, preview_chat, resolve_audit
+from trimtab.turns.live import LiveTurns
+from trimtab.turns.looking import Preview, count_chat, find_audit, preview_chat, preview_question, resolve_audit
 from trimtab.turns.machinery import Machinery
 from trimtab.turns.pruning import prune_events
 from trimtab.turns.resuming import check_tools, resume_turn
 from trimtab.turns.running import TurnRunner
 from trimtab.turns.settings import ChatSettings
+from trimtab.turns.so_far import TurnSoFar, turn_so_far
 from trimtab.turns.starting import begin_turn
+from trimtab.turns.stateless import GenerationStream, Question
 from trimtab.turns.stopping import cancel_turn
 from trimtab.turns.stream import TurnStream
+from trimtab.turns.targets import Target, resolve_target
 from trimtab.turns.tool_schema import AsyncFunction
+from trimtab.turns.tool_shapes import read_tools
 from trimtab.turns.tools import Tool, ToolBox, ToolLimits
 from trimtab.turns.transport import Transport
 from trimtab.turns.work import Ask, TurnWork
 from trimtab.usage import UsageRatios
-from trimtab_sdk.errors import InvalidRequestError, NotFoundError, TurnStateError
+from trimtab_sdk.errors import ChatChangedError, InvalidRequestError, NotFoundError, TurnStateError
 from trimtab_sdk.messages import Message, Part, Text
 from trimtab_sdk.provider import ToolSpec
 
@@ -110,6 +118,7 @@ class Host:
             environ=os.environ if environ is None else environ,
             credentials=dict(credentials or {}),
             ratios=UsageRatios(),
+            live=LiveTurns(),
             tool_limits=tool_limits if tool_limits is not None else ToolLimits(),
             lease_seconds=lease_seconds,
         )
@@ -125,11 +134,16 @@ class Host:
     async def close(self) -> None:
         """Cancel the turns that run, wait for them, and let everything go."""
         machinery = self._machinery
+        machinery.live.stop()
         for runner in list(machinery.running.values()):
             runner.channel.desert()
             runner.cancel()
         if machinery.tasks:
             await asyncio.wait(set(machinery.tasks))
+        for generation in list(machinery.generations):
+            generation.cancel()
+            await generation.ended()
+        await machinery.live.close()
         await self._transport.aclose()
         await self._store.close()
         self._pool.shutdown(wait=False)
@@ -149,6 +163,26 @@ class Host:
         return self._store
 
     @property
+    def config(self) -> Config:
+        """The configuration."""
+        return self._machinery.config
+
+    @property
+    def registry(self) -> ContextStrategyRegistry:
+        """The host app's own plugins."""
+        return self._machinery.registry
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether no new turn begins any more."""
+        return self._machinery.live.is_stopping
+
+    @property
+    def running_turns(self) -> int:
+        """How many turns run in this process."""
+        return len(self._machinery.running)
+
+    @property
     def usage_ratios(self) -> UsageRatios:
         """How what providers report compares with what was counted here, by provider and model."""
         return self._machinery.ratios
@@ -157,6 +191,24 @@ class Host:
     def tool_names(self) -> tuple[str, ...]:
         """The names of the host's tools, sorted."""
         return self._machinery.tools.names
+
+    def target(self, provider: str) -> Target:
+        """Tell where a turn with this provider would go: its driver, address and limits.
+
+        Raises UnknownProviderError, ConfigError, ProviderError when its key is missing, an error of loading.
+        """
+        machinery = self._machinery
+        return resolve_target(
+            provider,
+            config=machinery.config,
+            registry=machinery.registry,
+            environ=machinery.environ,
+            granted=machinery.credentials.keys(),
+        )
+
+    def hands_out_key(self, provider: str) -> bool:
+        """Whether the key of a provider comes from the host app's own `credentials`."""
+        return provider in self._machinery.credentials
 
     def forget(self, chat_id: str) -> None:
         """Let go of what this process holds of a chat; the next turn reads it from the store again."""
@@ -169,7 +221,7 @@ class Host:
         """
         machinery = self._machinery
         await prune_events(machinery)
-        return await self._store.recover(now=machinery.clock(), is_dead=death_judge(machinery.running))
+        return await self._store.recover(now=machinery.clock(), is_dead=is_dead)
 
     async def create_chat(
         self,
@@ -223,18 +275,39 @@ class Host:
         return ChatSettings(**chat.settings)
 
     async def update_chat(
-        self, chat_id: str, *, owner: str, title: str | None = None, **settings: object
+        self,
+        chat_id: str,
+        *,
+        owner: str,
+        title: str | None = None,
+        revision: int | None = None,
+        **settings: object,
     ) -> StoredChat:
         """Change the title or settings of a chat, as `model="gpt-4o"`; the next call goes by them.
 
-        Raises NotFoundError, InvalidRequestError.
+        With `revision` the chat must be at it. Raises NotFoundError, InvalidRequestError, ChatChangedError.
         """
-        changed: Mapping[str, object] | None = None
-        if settings:
-            changed = (await self.settings(chat_id, owner=owner)).changed(**settings).to_dict()
-        return await self._store.update_chat(
-            chat_id, owner=owner, now=self._machinery.clock(), settings=changed, title=title
-        )
+        if not settings:
+            return await self._store.update_chat(
+                chat_id, owner=owner, now=self._machinery.clock(), title=title, revision=revision
+            )
+        for last in (False, False, False, True):
+            chat = await self._store.get_chat(chat_id, owner=owner)
+            changed = ChatSettings(**chat.settings).changed(**settings).to_dict()
+            try:
+                # At the revision that was read: what somebody else sets meanwhile must not be set back.
+                return await self._store.update_chat(
+                    chat_id,
+                    owner=owner,
+                    now=self._machinery.clock(),
+                    settings=changed,
+                    title=title,
+                    revision=chat.revision if revision is None else revision,
+                )
+            except ChatChangedError:
+                if last or revision is not None:
+                    raise
+        raise AssertionError("the last try returns or raises")
 
     async def delete_chat(self, chat_id: str, *, owner: str) -> None:
         """Delete a chat with everything of it. A turn that runs is cancelled."""
@@ -285,6 +358,13 @@ class Host:
         """
         return await self._change(chat_id, Branch(leaf), owner=owner)
 
+    async def change(self, chat_id: str, *changes: Change, owner: str, revision: int | None = None) -> StoredChat:
+        """Make several changes to messages, all or none of them; with `revision` the chat must be at it.
+
+        Raises NotFoundError, InvalidRequestError, TurnInProgressError, ChatChangedError.
+        """
+        return await self._change(chat_id, *changes, owner=owner, revision=revision)
+
     def turn(self, chat_id: str, input: UserInput, *, owner: str, tools: Sequence[ToolSpec] = ()) -> TurnStream:
         """Say something in a chat, and give the events until the answer is stored.
 
@@ -314,6 +394,59 @@ class Host:
         Raises NotFoundError, TurnStateError and InvalidRequestError with the first event; the turn waits on then.
         """
         return self._stream(lambda: resume_turn(self._machinery, turn_id, tool_results, owner=owner))
+
+    async def start_turn(
+        self, chat_id: str, input: UserInput, *, owner: str, tools: Sequence[ToolSpec] = (), key: str = ""
+    ) -> str:
+        """Begin a turn as `turn` does, with nobody listening, and give its id; `follow` reads along.
+
+        With a `key`, asking again with the same one and the same input gives the turn that was begun then, in
+        whatever process, however it ended.
+
+        Raises what `turn` raises, and InvalidRequestError when the key was used for another input.
+        """
+        machinery = self._machinery
+        told = read_input(input, registry=machinery.registry, config=machinery.config)
+        client = check_tools(tools, machinery.tools.names)
+        ask = Ask(chat_id=chat_id, owner=owner, input=told, client_tools=client, key=key)
+        return await start_detached(machinery, ask)
+
+    async def start_retry(self, chat_id: str, *, owner: str, tools: Sequence[ToolSpec] = ()) -> str:
+        """Try the last turn again as `retry` does, with nobody listening, and give the id of the new turn.
+
+        Raises what `retry` raises.
+        """
+        client = check_tools(tools, self._machinery.tools.names)
+        return await TurnRunner(self._machinery, lambda: self._begin_again(chat_id, owner, client)).begin()
+
+    async def start_resume(self, turn_id: str, tool_results: Mapping[str, ResultInput], *, owner: str) -> str:
+        """Go on with a paused turn as `resume` does, with nobody listening, and give its id.
+
+        Raises what `resume` raises.
+        """
+        return await TurnRunner(
+            self._machinery, lambda: resume_turn(self._machinery, turn_id, tool_results, owner=owner)
+        ).begin()
+
+    def follow(self, turn_id: str, *, owner: str, after: int = 0) -> Following:
+        """Read along a turn, in whatever process it runs, from the event behind the number `after` on.
+
+        Events can be read again for ten minutes after the end of a turn; later there is only its last one.
+        Raises InvalidRequestError at once, NotFoundError with the first event.
+        """
+        return Following(self._machinery, turn_id, owner=owner, after=after)
+
+    async def drain(self, seconds: float) -> None:
+        """Take no new turns, and wait until those that run have ended; cancel them after so many seconds.
+
+        What is asked meanwhile raises HostStoppingError. Turns of other processes are not read along any more.
+        `close` comes next.
+        """
+        await drain(self._machinery, seconds)
+
+    async def turn_so_far(self, turn_id: str, *, owner: str) -> TurnSoFar:
+        """Give a turn with what it has said and stored so far, wherever it runs. Raises NotFoundError."""
+        return await turn_so_far(self._machinery, turn_id, owner=owner)
 
     async def cancel(self, turn_id: str, *, owner: str) -> StoredTurn:
         """End a turn, in whatever process it runs, and give it as it is then.
@@ -346,6 +479,51 @@ class Host:
         told = () if input is None else read_input(input, registry=machinery.registry, config=machinery.config)
         client = check_tools(tools, machinery.tools.names)
         return await preview_chat(machinery, Ask(chat_id=chat_id, owner=owner, input=told, client_tools=client))
+
+    def generate(
+        self,
+        messages: object,
+        *,
+        owner: str,
+        provider: str,
+        model: str,
+        format: str | None = None,
+        tools: Sequence[ToolSpec | Mapping[str, object]] = (),
+        **settings: object,
+    ) -> GenerationStream:
+        """Answer messages that belong to no chat, and give the events; nothing is stored, here or at the provider.
+
+        They are fitted like those of a turn and sent like them, with the next models of `fallbacks`. Tools that
+        the model calls are the caller's: the answer ends with the calls.
+
+        - `messages`: a list or a request body in any format that Trimtab reads; of a body, its messages and its
+          system text. In the provider's own format they go out as they came.
+        - `tools`: specifications, or functions in the shape of a wire.
+        - `settings`: the other fields of `ChatSettings`, as `context_strategy`, `max_output_tokens`, `options`,
+          `response_format`. `tools` and cursors of stored chats have no part in it.
+
+        Raises InvalidRequestError at once; with the first event what a fit raises, and ProviderError.
+        """
+        question = _question(messages, owner, format, tools, provider=provider, model=model, **settings)
+        return GenerationStream(self._machinery, question)
+
+    async def preview_messages(
+        self,
+        messages: object,
+        *,
+        owner: str,
+        provider: str,
+        model: str,
+        format: str | None = None,
+        tools: Sequence[ToolSpec | Mapping[str, object]] = (),
+        **settings: object,
+    ) -> Preview:
+        """Tell what `generate` would send, by the same code, and send nothing. Raises what it would raise before.
+
+        Takes what `generate` takes.
+        """
+        question = _question(messages, owner, format, tools, provider=provider, model=model, **settings)
+        return await preview_question(self._machinery, question)
 
     async def count_tokens(
         self, chat_id: str, input: UserInput | None = None, *, owner: str, tools: Sequence[ToolSpec] = ()
@@ -383,15 +561,33 @@ class Host:
             self._machinery, Ask(chat_id=chat_id, owner=owner, again=last, client_tools=client)
         )
 
-    async def _change(self, chat_id: str, *changes: Change, owner: str) -> StoredChat:
+    async def _change(self, chat_id: str, *changes: Change, owner: str, revision: int | None = None) -> StoredChat:
         if not changes:
             raise InvalidRequestError("name at least one message", path="message_ids")
-        return await self._store.change_messages(chat_id, changes, owner=owner, now=self._machinery.clock())
+        return await self._store.change_messages(
+            chat_id, changes, owner=owner, now=self._machinery.clock(), revision=revision
+        )
 
     def _read(self, messages: object, format: str | None) -> tuple[Message, ...]:
         machinery = self._machinery
         told = read_messages(messages, registry=machinery.registry, config=machinery.config, format=format)
         return tuple(replace(one, source="history") if one.source == "input" else one for one in told)
+
+
+def _question(
+    messages: object,
+    owner: str,
+    format: str | None,
+    tools: Sequence[ToolSpec | Mapping[str, object]],
+    **settings: object,
+) -> Question:
+    return Question(
+        owner=_checked_owner(owner),
+        messages=messages,
+        settings=ChatSettings(**settings).changed(tools=()),
+        format=format,
+        tools=read_tools(tools),
+    )
 
 
 def _checked_owner(owner: object) -> str:

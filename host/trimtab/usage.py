@@ -6,13 +6,14 @@ The comparison is shown and never fed back: a count stays what the tokenizer and
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trimtab_sdk.provider import Usage
 
 MAX_MODELS = 256
+_KINDS = ("input", "output", "cached", "cache_write", "reasoning")
 
 
 def sum_usage(usages: Iterable[Usage | None]) -> Usage | None:
@@ -73,6 +74,7 @@ class UsageRatios:
         self._most = most
         self._lock = threading.Lock()
         self._ratios: OrderedDict[tuple[str, str], UsageRatio] = OrderedDict()
+        self._totals: dict[str, Counter[str]] = {}
 
     def add(self, provider: str, model: str, *, reported: int | None, estimated: int) -> UsageRatio | None:
         """Take a call in and give the record of its model so far.
@@ -90,6 +92,20 @@ class UsageRatios:
             while len(self._ratios) > self._most:
                 self._ratios.popitem(last=False)
             return self._ratios.get(key)
+
+    def count(self, provider: str, usage: Usage) -> None:
+        """Add what a provider reports of a call to its totals."""
+        with self._lock:
+            totals = self._totals.setdefault(provider, Counter())
+            for kind in _KINDS:
+                tokens = getattr(usage, f"{kind}_tokens")
+                if tokens is not None and tokens > 0:
+                    totals[kind] += tokens
+
+    def totals(self) -> dict[str, dict[str, int]]:
+        """Give the tokens that were reported: provider → `input`, `output`, `cached`, … → tokens."""
+        with self._lock:
+            return {provider: dict(self._totals[provider]) for provider in sorted(self._totals)}
 
     def ratio(self, provider: str, model: str) -> UsageRatio | None:
         """Give the record of a model, None when there is none."""

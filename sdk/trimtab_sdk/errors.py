@@ -24,6 +24,7 @@
       ProviderError                     PROVIDER_…              the code of its fault; `retryable` says whether to
       StoreUnavailableError             STORE_UNAVAILABLE       the database is gone, locked or full
       NotFoundError                     CHAT_NOT_FOUND, MESSAGE_NOT_FOUND, TURN_NOT_FOUND
+      HostStoppingError                 HOST_STOPPING           ask another process, or a little later
       TurnError                         a turn cannot go on
         TurnInProgressError             TURN_IN_PROGRESS        wait for it, or cancel it
         TurnStateError                  TURN_STATE              it is not in the state that this needs
@@ -405,6 +406,12 @@ class NotFoundError(TrimtabError):
 
     def _details(self) -> dict[str, object]:
         return {"kind": self.kind, "id": self.id}
+
+
+class HostStoppingError(TrimtabError):
+    """The host is about to stop: turns that run may end, and no new one begins."""
+
+    code = "HOST_STOPPING"
 
 
 class TurnError(TrimtabError):

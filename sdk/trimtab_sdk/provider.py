@@ -61,13 +61,17 @@ def clean_word(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model is told of it. `parameters` is a JSON schema of an object."""
+    """A tool as a model is told of it. `parameters` is a JSON schema of an object.
+
+    `strict` asks the provider to hold the model to that schema, where its wire can say so; None says nothing.
+    """
 
     name: str
     description: str = ""
     parameters: Mapping[str, object] = field(
         default_factory=lambda: {"type": "object", "properties": {}}, hash=False
     )
+    strict: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

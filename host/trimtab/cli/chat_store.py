@@ -41,7 +41,7 @@ def make_host(store: str | None, config: Config) -> Host:
     """Give a host on a store, by default the usual one, whose folder is made. It is not open yet."""
     from trimtab.host import Host
 
-    return Host(_made(usual_store()) if store is None else store, config)
+    return Host(made_folder(usual_store()) if store is None else store, config)
 
 
 def existing_store(store: str | None) -> str | None:
@@ -84,7 +84,8 @@ async def all_chats(host: Host, *, owner: str) -> list[StoredChat]:
     return chats
 
 
-def _made(file: Path) -> Path:
+def made_folder(file: Path) -> Path:
+    """Give a file whose folder is there, made if need be. Raises StoreUnavailableError."""
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

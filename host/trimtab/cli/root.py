@@ -10,6 +10,7 @@ _COMMANDS = {
     "fit": "trimtab.cli.fit:fit_command",
     "convert": "trimtab.cli.convert:convert_command",
     "chat": "trimtab.cli.chat:chat_command",
+    "serve": "trimtab.cli.serve:serve_command",
     "audit": "trimtab.cli.audit:audit_command",
     "models": "trimtab.cli.listings:models_command",
     "strategies": "trimtab.cli.listings:strategies_command",

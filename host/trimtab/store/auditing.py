@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Connection, Insert, delete, exists, insert, select, update
+from sqlalchemy import Connection, Insert, delete, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from trimtab.store.checking import check_name, corrupt, is_id, stored_object
@@ -16,6 +16,8 @@ from trimtab.store.schema import audits, turn_events, turns
 from trimtab_sdk.errors import TurnLostError
 
 MAX_PAGE: Final = 10_000
+CHANNEL: Final = "trimtab_turns"
+"""Where PostgreSQL tells of events: the number of the last one and the id of the turn."""
 _LEVEL: Final = 1
 
 
@@ -72,8 +74,25 @@ def read_audit(connection: Connection, chat_id: str) -> Audit | None:
     return Audit(generation_id=row.generation_id, body=body, status=row.status, error_code=row.error_code)
 
 
+def add_running_events(connection: Connection, turn_id: str, events: Sequence[StoredEvent], *, fence: int) -> bool:
+    """Store events of a turn that runs, and tell whether it shall end. Raises TurnLostError."""
+    if not is_id(turn_id):
+        raise _gone(turn_id)
+    # The row is held until the end of the transaction: nobody may end the turn between the question and the rows.
+    query = select(turns.c.cancel_requested).where(
+        turns.c.id == turn_id, turns.c.fence == fence, turns.c.state == "running"
+    )
+    wants_end = connection.execute(query.with_for_update(read=True)).scalar()
+    if wants_end is None:
+        raise TurnLostError(
+            f"the turn {turn_id!r} has ended or was taken over; read the chat again", turn_id=turn_id
+        )
+    add_events(connection, turn_id, events)
+    return bool(wants_end)
+
+
 def add_events(connection: Connection, turn_id: str, events: Sequence[StoredEvent]) -> None:
-    """Store events that are not there yet. Raises TurnLostError when the turn is gone."""
+    """Store events that are not there yet, and wake who waits for them. Raises TurnLostError for a turn gone."""
     if not events:
         return
     if not is_id(turn_id):
@@ -86,6 +105,13 @@ def add_events(connection: Connection, turn_id: str, events: Sequence[StoredEven
         connection.execute(_insert_missing(connection), rows)
     except IntegrityError as error:
         raise _gone(turn_id) from error
+    wake(connection, turn_id, events[-1].sequence)
+
+
+def wake(connection: Connection, turn_id: str, sequence: int) -> None:
+    """Tell the processes that watch a PostgreSQL database of a turn, when the transaction is done."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_notify(CHANNEL, f"{sequence} {turn_id}")))
 
 
 def read_events(connection: Connection, turn_id: str, *, after: int, limit: int) -> list[StoredEvent]:

@@ -101,13 +101,14 @@ def _postgres_engine(address: PostgresAddress, connections: int) -> Engine:
         max_overflow=0,
         pool_timeout=BUSY_SECONDS,
         pool_pre_ping=True,
-        connect_args=_postgres_arguments(address),
+        connect_args=postgres_arguments(address),
     )
     event.listen(engine, "connect", _set_up_postgres)
     return engine
 
 
-def _postgres_arguments(address: PostgresAddress) -> dict[str, object]:
+def postgres_arguments(address: PostgresAddress) -> dict[str, object]:
+    """Give how to connect, but for what the address says itself."""
     usual = {
         "connect_timeout": int(BUSY_SECONDS),
         "application_name": "trimtab",

@@ -201,6 +201,7 @@ class NewTurn:
     - `messages` is the input; none when a turn goes on from what is stored.
     - `deactivate` are ids of messages that leave the active branch, as the cut answer of a cancelled turn that
       is tried again.
+    - `key` is the caller's own name for it: a chat has one turn of a key. Empty for none.
     """
 
     id: str
@@ -219,6 +220,7 @@ class NewTurn:
     options: JsonObject = field(default_factory=dict, hash=False)
     deactivate: tuple[str, ...] = ()
     events: tuple[StoredEvent, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,6 +323,14 @@ class Begun:
     interrupted: tuple[str, ...] = ()
 
 
+class KeyTakenError(Exception):
+    """The chat has a turn of this key. It is no failure: `turn_id` is the turn that was asked for."""
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(turn_id)
+        self.turn_id = turn_id
+
+
 class Store(Protocol):
     """Keeps chats, messages, turns, audits and events.
 
@@ -396,7 +406,7 @@ class Store(Protocol):
         A turn in the way whose lease is over, or whose holder `is_dead`, is ended as failed with
         TURN_INTERRUPTED, its audit with it. Raises TurnInProgressError for one that lives or is paused, and
         ChatChangedError when the chat is at another revision (also when it just became another by ending a dead
-        turn).
+        turn). Before all that, KeyTakenError when the chat has a turn of its key.
         """
         ...
 
@@ -432,6 +442,14 @@ class Store(Protocol):
         """Give a turn."""
         ...
 
+    async def turn_of_key(self, chat_id: str, key: str, *, owner: str) -> StoredTurn | None:
+        """Give the turn of a chat that was started with a key."""
+        ...
+
+    async def turn_messages(self, turn_id: str, *, owner: str) -> list[StoredMessage]:
+        """Give the messages of the active branch that a turn has stored, its input among them, in order."""
+        ...
+
     async def last_turn(self, chat_id: str, *, owner: str) -> StoredTurn | None:
         """Give the turn of a chat that was started last."""
         ...
@@ -440,12 +458,24 @@ class Store(Protocol):
         """Give the audit of a chat's last generation."""
         ...
 
-    async def add_events(self, turn_id: str, events: Sequence[StoredEvent]) -> None:
-        """Store events of a turn; such as are there already are left as they are."""
+    async def add_events(self, turn_id: str, events: Sequence[StoredEvent], *, fence: int | None = None) -> bool:
+        """Store events of a turn, and tell whether its cancellation was requested.
+
+        Such as are there already are left as they are. Raises TurnLostError when the turn is gone, and with a
+        `fence` also when that is another one or the turn does not run.
+        """
         ...
 
     async def events(self, turn_id: str, *, owner: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Give the events of a turn whose number is over `after`, in order."""
+        ...
+
+    async def watch(self, heard: Callable[[str, int], None], connected: Callable[[bool], None]) -> None:
+        """Call `heard` with a turn's id and the number of its last event, as soon as anybody has stored one.
+
+        The number is 0 when somebody wants the turn to end. `connected` is told when nothing is missed from now
+        on, and when something may be. Runs until it is cancelled; ends at once for a store that cannot tell.
+        """
         ...
 
     async def prune_events(self, *, ended_before: float) -> int:

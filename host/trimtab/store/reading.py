@@ -58,14 +58,21 @@ _Row = tuple[
 ) = (getattr(StoredMessage, slot).__set__ for slot in StoredMessage.__slots__)
 
 
-def read_messages(connection: Connection, chat_id: str, *, after: int, limit: int | None) -> list[StoredMessage]:
-    """Give the active branch of a chat behind a number. Raises StoreUnavailableError for a damaged row."""
+def read_messages(
+    connection: Connection, chat_id: str, *, after: int, limit: int | None, turn_id: str | None = None
+) -> list[StoredMessage]:
+    """Give the active branch of a chat behind a number, or what one turn has stored of it.
+
+    Raises StoreUnavailableError for a damaged row.
+    """
     query = (
         select(*_COLUMNS)
         .where(messages.c.chat_id == chat_id, messages.c.active == 1, messages.c.seq > after)
         .order_by(messages.c.seq)
         .limit(None if limit is None else max(0, limit))
     )
+    if turn_id is not None:
+        query = query.where(messages.c.turn_id == turn_id)
     with gc_paused():
         result = connection.execute(query)
         cursor = result.cursor

@@ -24,8 +24,8 @@ from sqlalchemy import (
     text,
 )
 
-HEAD: Final = "0001"
-KNOWN: Final = ("0001",)
+HEAD: Final = "0002"
+KNOWN: Final = ("0001", "0002")
 """All revisions of the schema, oldest first."""
 VERSION_TABLE: Final = "trimtab_schema"
 LIVE: Final = text("turns.state IN ('running', 'paused')")
@@ -115,7 +115,9 @@ turns: Final = Table(
     Column("usage", Text),
     Column("error", Text),
     Column("cancel_requested", SmallInteger, nullable=False),
+    Column("caller_key", Text),
     UniqueConstraint("chat_id", "number", name="turns_by_number"),
+    Index("turns_by_key", "chat_id", "caller_key", unique=True),
     Index("one_live_turn", "chat_id", unique=True, sqlite_where=LIVE, postgresql_where=LIVE),
 )
 

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from trimtab.store import auditing, changing, chats, reading, turning
-from trimtab.store.addresses import Address, Durability
+from trimtab.store import auditing, changing, chats, reading, turning, watching
+from trimtab.store.addresses import Address, Durability, PostgresAddress
 from trimtab.store.engines import Engines, make_engines
 from trimtab.store.failures import told
 from trimtab.store.migrating import bring_up_to_date
@@ -196,6 +196,19 @@ class SqlStore:
         """Give a turn."""
         return await self._read(lambda on: turning.get_turn(on, turn_id, owner=owner))
 
+    async def turn_of_key(self, chat_id: str, key: str, *, owner: str) -> StoredTurn | None:
+        """Give the turn of a chat that was started with a key."""
+        return await self._read(lambda on: turning.turn_of_key(on, chat_id, key, owner=owner))
+
+    async def turn_messages(self, turn_id: str, *, owner: str) -> list[StoredMessage]:
+        """Give the messages that a turn has stored, in order."""
+
+        def read(on: Connection) -> list[StoredMessage]:
+            turn = turning.get_turn(on, turn_id, owner=owner)
+            return reading.read_messages(on, turn.chat_id, after=0, limit=None, turn_id=turn_id)
+
+        return await self._read(read)
+
     async def last_turn(self, chat_id: str, *, owner: str) -> StoredTurn | None:
         """Give the turn of a chat that was started last."""
         return await self._read(lambda on: turning.last_turn(on, chat_id, owner=owner))
@@ -209,9 +222,16 @@ class SqlStore:
 
         return await self._read(read)
 
-    async def add_events(self, turn_id: str, events: Sequence[StoredEvent]) -> None:
-        """Store events of a turn. Raises TurnLostError when it is gone."""
-        await self._write(lambda on: auditing.add_events(on, turn_id, events))
+    async def add_events(self, turn_id: str, events: Sequence[StoredEvent], *, fence: int | None = None) -> bool:
+        """Store events of a turn, and tell whether it shall end."""
+
+        def write(on: Connection) -> bool:
+            if fence is not None:
+                return auditing.add_running_events(on, turn_id, events, fence=fence)
+            auditing.add_events(on, turn_id, events)
+            return False
+
+        return await self._write(write)
 
     async def events(self, turn_id: str, *, owner: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Give the events of a turn behind a number; at most 10,000 at a time."""
@@ -221,6 +241,11 @@ class SqlStore:
             return auditing.read_events(on, turn_id, after=after, limit=limit)
 
         return await self._read(read)
+
+    async def watch(self, heard: Callable[[str, int], None], connected: Callable[[bool], None]) -> None:
+        """Call `heard` as events are stored, in PostgreSQL; end at once for SQLite."""
+        if isinstance(self._address, PostgresAddress):
+            await watching.watch(self._address, heard, connected)
 
     async def prune_events(self, *, ended_before: float) -> int:
         """Delete the events of turns that ended before a time."""

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from trimtab.store.adding import add_messages, write_counts
-from trimtab.store.auditing import add_events, end_audit, write_audit
+from trimtab.store.auditing import add_events, end_audit, wake, write_audit
 from trimtab.store.changing import deactivate, edit_parts
 from trimtab.store.chats import (
     check_no_turn,
@@ -39,6 +39,7 @@ from trimtab.store.json_text import dump
 from trimtab.store.protocol import (
     KEEP,
     Begun,
+    KeyTakenError,
     NewTurn,
     StoredChat,
     StoredEvent,
@@ -64,6 +65,7 @@ def begin_turn(connection: Connection, new: NewTurn, *, is_dead: IsDead) -> Begu
     """Start a turn; one in the way that is dead is ended first."""
     _check_new(new)
     chat = lock_chat(connection, new.chat_id, owner=new.owner)
+    _check_key(connection, new)
     interrupted = _end_if_dead(connection, chat.turn_id, now=new.now, is_dead=is_dead)
     if not interrupted:
         check_no_turn(chat)
@@ -142,6 +144,7 @@ def request_cancel(connection: Connection, turn_id: str, *, owner: str) -> Store
     """Note that a live turn shall end, and give it. Raises NotFoundError."""
     get_turn(connection, turn_id, owner=owner)
     connection.execute(update(turns).where(turns.c.id == turn_id, LIVE).values(cancel_requested=1))
+    wake(connection, turn_id, 0)
     return get_turn(connection, turn_id, owner=owner)
 
 
@@ -153,6 +156,16 @@ def get_turn(connection: Connection, turn_id: str, *, owner: str) -> StoredTurn:
     if row is None:
         raise NotFoundError("turn", turn_id)
     return _turn(row)
+
+
+def turn_of_key(connection: Connection, chat_id: str, key: str, *, owner: str) -> StoredTurn | None:
+    """Give the turn of a chat that was started with a key. Raises NotFoundError for an unknown chat."""
+    require_chat(connection, chat_id, owner=owner)
+    check_name(key, path="key")
+    row = connection.execute(
+        select(turns).where(turns.c.chat_id == chat_id, turns.c.caller_key == key)
+    ).one_or_none()
+    return None if row is None else _turn(row)
 
 
 def last_turn(connection: Connection, chat_id: str, *, owner: str) -> StoredTurn | None:
@@ -182,6 +195,16 @@ def _check_new(new: NewTurn) -> None:
         check_name(getattr(new, path), path=path)
 
 
+def _check_key(connection: Connection, new: NewTurn) -> None:
+    if not new.key:
+        return
+    check_name(new.key, path="key")
+    query = select(turns.c.id).where(turns.c.chat_id == new.chat_id, turns.c.caller_key == new.key)
+    taken = connection.execute(query).scalar()
+    if taken is not None:
+        raise KeyTakenError(taken)
+
+
 def _start(connection: Connection, chat: StoredChat, new: NewTurn) -> int:
     if new.deactivate:
         return touch_chat(connection, chat, now=new.now, history_revision=chat.revision + 1)
@@ -207,6 +230,7 @@ def _insert_turn(connection: Connection, new: NewTurn) -> None:
         "options": dump(new.options, what="the turn's options"),
         "partial": '""',
         "cancel_requested": 0,
+        "caller_key": new.key or None,
     }
     try:
         connection.execute(insert(turns), row)

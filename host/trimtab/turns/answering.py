@@ -31,11 +31,12 @@ from trimtab_sdk.provider import Answer, TextDelta
 
 if TYPE_CHECKING:
     from trimtab.turns.machinery import Machinery
+    from trimtab.turns.recorder import Recorder
 
 _TOLD_CHARACTERS = 20_000
 
 
-async def call_provider(machinery: Machinery, work: TurnWork, writer: TurnWriter) -> Answer:
+async def call_provider(machinery: Machinery, work: TurnWork, writer: Recorder) -> Answer:
     """Make the call that is ready, tell what comes, and give the answer.
 
     A call that is refused for its cursor or for stale reasoning is made once more without it, one that meets an
@@ -60,7 +61,7 @@ def _asks_for_new_key(machinery: Machinery, work: TurnWork, error: ProviderError
     return True
 
 
-async def _call(machinery: Machinery, work: TurnWork, writer: TurnWriter) -> Answer:
+async def _call(machinery: Machinery, work: TurnWork, writer: Recorder) -> Answer:
     ready = work.the_ready
     target, prepared = work.the_context.recipe.target, ready.prepared
     credentials = machinery.credentials.get(target.name)
@@ -107,6 +108,7 @@ def _note_call(
     estimated = ready.snapshot.estimated_input_tokens
     if usage is not None:
         work.usages.append(usage)
+        machinery.ratios.count(work.settings.provider, usage)
         machinery.ratios.add(
             work.settings.provider, work.settings.model, reported=usage.input_tokens, estimated=estimated
         )
@@ -140,7 +142,7 @@ async def answer_calls(
     return False
 
 
-async def go_on(machinery: Machinery, work: TurnWork, writer: TurnWriter, new: Sequence[NewMessage]) -> None:
+async def go_on(machinery: Machinery, work: TurnWork, writer: Recorder, new: Sequence[NewMessage]) -> None:
     """Make the next call ready and store the results it answers with its audit.
 
     The results are stored also when the call cannot be made: their tools have run.
@@ -166,7 +168,7 @@ async def go_on(machinery: Machinery, work: TurnWork, writer: TurnWriter, new: S
 
 
 async def go_on_paused(
-    machinery: Machinery, work: TurnWork, writer: TurnWriter, answer: Answer, new: Sequence[NewMessage]
+    machinery: Machinery, work: TurnWork, writer: Recorder, answer: Answer, new: Sequence[NewMessage]
 ) -> None:
     """Go on with an answer that paused; its messages `new` are stored.
 

@@ -31,6 +31,7 @@ _LATER = frozenset(
     {
         "CHAT_CHANGED",
         "CURSOR_LOST_AGAIN",
+        "HOST_STOPPING",
         "PLUGIN_BUSY",
         "STORE_UNAVAILABLE",
         "TOOL_RESULT_CURSOR_LOSS",
@@ -40,6 +41,24 @@ _LATER = frozenset(
     }
 )
 """The codes of what a second try, a little later, may get past. A provider's fault says so itself."""
+
+
+_LATER_OF_PROVIDERS = frozenset(
+    {
+        "PROVIDER_FAILED",
+        "PROVIDER_OVERLOADED",
+        "PROVIDER_RATE_LIMITED",
+        "PROVIDER_STREAM_BROKEN",
+        "PROVIDER_TIMEOUT",
+        "PROVIDER_UNREACHABLE",
+    }
+)
+"""The same for faults of which no more than the code is known."""
+
+
+def is_retryable(code: str) -> bool:
+    """Tell by its code alone whether a second try, a little later, may get past an error."""
+    return code in _LATER or code in _LATER_OF_PROVIDERS
 
 
 @dataclass(frozen=True, slots=True)

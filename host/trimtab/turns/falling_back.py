@@ -22,15 +22,15 @@ from trimtab_sdk.messages import Message, Notice
 
 if TYPE_CHECKING:
     from trimtab.turns.machinery import Machinery
+    from trimtab.turns.recorder import Recorder
     from trimtab.turns.settings import ChatSettings
     from trimtab.turns.work import TurnWork
-    from trimtab.turns.writing import TurnWriter
 
 OUTAGES = frozenset({"PROVIDER_OVERLOADED", "PROVIDER_FAILED", "PROVIDER_UNREACHABLE", "PROVIDER_TIMEOUT"})
 """The codes after which another model is tried."""
 
 
-async def fall_back(machinery: Machinery, work: TurnWork, writer: TurnWriter, error: ProviderError) -> bool:
+async def fall_back(machinery: Machinery, work: TurnWork, writer: Recorder, error: ProviderError) -> bool:
     """Make the call ready for the next model of the list; tell whether there was one.
 
     A model that cannot be asked at all (an unknown name, no key, too small a window) is passed over.
@@ -82,7 +82,7 @@ async def _make_ready(machinery: Machinery, work: TurnWork, settings: ChatSettin
     work.ready, work.audit, work.text = ready, ready.audit, ""
 
 
-async def _tell(work: TurnWork, writer: TurnWriter, error: ProviderError, settings: ChatSettings) -> None:
+async def _tell(work: TurnWork, writer: Recorder, error: ProviderError, settings: ChatSettings) -> None:
     event = ModelFallback(
         code=error.code,
         provider=error.provider,

@@ -121,10 +121,11 @@ def _call_of(recipe: Recipe, prompt: Encoded, course: Course, generation: Genera
         prompt=prompt,
         tools=recipe.tools,
         max_output_tokens=settings.max_output_tokens,
+        response_format=settings.response_format,
         settings=recipe.target.endpoint.settings,
         options=settings.options,
         cursor=decision.cursor if isinstance(decision, ContinueWithCursor) else None,
         keep=keep,
         compact_at=int(recipe.setup.budget.available * COMPACT_AT) if compacts else None,
-        conversation=sha256(generation.chat_id.encode()).hexdigest()[:32],
+        conversation=sha256(generation.chat_id.encode()).hexdigest()[:32] if generation.chat_id else "",
     )

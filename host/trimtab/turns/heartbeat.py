@@ -42,6 +42,7 @@ class Heartbeat:
         self._on_cancel = on_cancel
         self._seconds = seconds
         self._until = clock() + seconds
+        self._poked = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Heartbeat:
@@ -55,9 +56,13 @@ class Heartbeat:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
+    def poke(self) -> None:
+        """Renew the lease now: somebody may want the turn to end."""
+        self._poked.set()
+
     async def _beat(self) -> None:
         while True:
-            await self._sleep(self._seconds / 3)
+            await self._rest()
             try:
                 cancel = await self._renew()
             except TurnLostError as error:
@@ -66,6 +71,16 @@ class Heartbeat:
             if cancel:
                 self._on_cancel()
                 return
+
+    async def _rest(self) -> None:
+        resting = asyncio.ensure_future(self._sleep(self._seconds / 3))
+        poked = asyncio.ensure_future(self._poked.wait())
+        try:
+            await asyncio.wait({resting, poked}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            resting.cancel()
+            poked.cancel()
+        self._poked.clear()
 
     async def _renew(self) -> bool:
         until = self._clock() + self._seconds

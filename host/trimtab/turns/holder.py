@@ -7,11 +7,12 @@ machine and in the same namespace of process ids; elsewhere a lease has to run o
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 
 _PROC = Path("/proc")
+_HELD: set[str] = set()
+"""The ids of the turns that this process runs, whichever of its hosts it is."""
 
 
 @cache
@@ -20,24 +21,26 @@ def _identity(pid: int) -> str:
     return f"{_machine()}:{_namespace()}:{pid}:{_start_of(pid) or '-'}"
 
 
-def holder_of(turn_id: str) -> str:
-    """Give the holder to write into the lease of a turn that this process runs."""
+def take_hold(turn_id: str) -> str:
+    """Give the holder to write into the lease of a turn that this process runs from now on, until `let_go`."""
+    _HELD.add(turn_id)
     return f"{_identity(os.getpid())}:{turn_id}"
 
 
-def death_judge(running: Collection[str]) -> Callable[[str], bool]:
-    """Give what tells whether a holder is dead for certain. `running` are the turns of this process.
+def let_go(turn_id: str) -> None:
+    """Say that a turn does not run in this process, or not any more."""
+    _HELD.discard(turn_id)
+
+
+def is_dead(holder: str) -> bool:
+    """Tell whether a holder is dead for certain.
 
     A turn of this process that is not running any more is dead: its end could not be stored.
     """
-
-    def is_dead(holder: str) -> bool:
-        process, _, turn_id = holder.rpartition(":")
-        if process == _identity(os.getpid()):
-            return turn_id not in running
-        return _is_gone(process)
-
-    return is_dead
+    process, _, turn_id = holder.rpartition(":")
+    if process == _identity(os.getpid()):
+        return turn_id not in _HELD
+    return _is_gone(process)
 
 
 def _is_gone(process: str) -> bool:

@@ -13,12 +13,14 @@ from trimtab.turns.continuing import Standing
 from trimtab.turns.generation import Generation, Ready, ready_call
 from trimtab.turns.reading import Reader
 from trimtab.turns.starting import Draft, draft_turn
+from trimtab.turns.stateless import begin_generation
 from trimtab.turns.targets import resolve_target
 from trimtab_sdk.codec import Encoded
 from trimtab_sdk.messages import Message
 
 if TYPE_CHECKING:
     from trimtab.turns.machinery import Machinery
+    from trimtab.turns.stateless import Question
     from trimtab.turns.work import Ask
 
 _NOWHERE = "preview"
@@ -69,7 +71,17 @@ def _ready_of(draft: Draft) -> Ready:
 
 async def preview_chat(machinery: Machinery, ask: Ask) -> Preview:
     """Make ready what a turn would send, on a fork, and store nothing. Raises what a turn would fail with."""
-    ready = _ready_of(await draft_turn(machinery, ask, turn_id=_NOWHERE, generation_id=_NOWHERE, looking=True))
+    return _preview_of(
+        _ready_of(await draft_turn(machinery, ask, turn_id=_NOWHERE, generation_id=_NOWHERE, looking=True))
+    )
+
+
+async def preview_question(machinery: Machinery, question: Question) -> Preview:
+    """Make ready what would be sent for messages without a chat. Raises what a generation would raise."""
+    return _preview_of((await begin_generation(machinery, question)).the_ready)
+
+
+def _preview_of(ready: Ready) -> Preview:
     body = ready.prepared.body if ready.prepared is not None else b""
     return Preview(ready.fit.fit, ready.snapshot, ready.call.prompt, body, ready.audit)
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from trimtab.store.protocol import Store
     from trimtab.turns.granting import Credentials
     from trimtab.turns.held_chats import HeldChats
+    from trimtab.turns.live import LiveTurns
     from trimtab.turns.running import TurnRunner
+    from trimtab.turns.stateless import GenerationStream
     from trimtab.turns.transport import Transport
     from trimtab.usage import UsageRatios
 
@@ -38,8 +40,10 @@ class Machinery:
       message that holds such: for another reason than a prefix that is known. Known to this process alone: another
       one finds out by one refused call.
     - `unkept` is chat id → the provider that refused to keep it.
-    - `running` are the turns of this process by id, `tasks` all that run.
+    - `running` are the turns of this process by id, `tasks` all that run. `generations` are answers that belong to
+      no chat.
     - `lease_seconds`: for how long a turn is leased without a sign of life.
+    - `live` knows the turns that are read along.
     - `prune_at`: when old events are to be dropped next.
     """
 
@@ -55,6 +59,7 @@ class Machinery:
     environ: Mapping[str, str] = field(repr=False)
     credentials: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
     ratios: UsageRatios
+    live: LiveTurns
     tool_limits: ToolLimits = field(default_factory=ToolLimits)
     lease_seconds: float = LEASE_SECONDS
     prune_at: float = 0.0
@@ -62,14 +67,19 @@ class Machinery:
     stale: dict[str, tuple[str, str]] = field(default_factory=dict)
     unkept: dict[str, str] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    generations: set[GenerationStream] = field(default_factory=set)
 
     def note_unkept(self, chat_id: str, provider: str) -> None:
         """Remember that a provider does not keep a chat; of many chats, the last."""
         _note(self.unkept, chat_id, provider)
 
     def note_stale(self, chat_id: str, provider: str, until: str) -> None:
-        """Remember up to which message of a chat a provider cannot read its reasoning; of many chats, the last."""
-        _note(self.stale, chat_id, (provider, until))
+        """Remember up to which message of a chat a provider cannot read its reasoning; of many chats, the last.
+
+        Of a generation without a chat nothing is remembered.
+        """
+        if chat_id:
+            _note(self.stale, chat_id, (provider, until))
 
     def stale_until(self, chat_id: str, provider: str) -> str:
         """Give the id of the last message whose reasoning a provider cannot read, empty when it can read all."""

@@ -45,7 +45,7 @@ def with_stale(recipe: Recipe, until: str) -> Recipe:
 
 
 def without_keeping(recipe: Recipe) -> Recipe:
-    """Give the recipe for a chat that its provider does not keep, though it was asked to."""
+    """Give the recipe for a call of which the provider shall keep nothing."""
     return replace(recipe, target=recipe.target.unkept(), key=f"{recipe.key} unkept")
 
 
@@ -53,7 +53,7 @@ def make_recipe(
     settings: ChatSettings,
     *,
     tools: Sequence[ToolSpec],
-    scope: str,
+    scope: str | None,
     config: Config,
     registry: ContextStrategyRegistry,
     environ: Mapping[str, str],
@@ -81,7 +81,13 @@ def make_recipe(
         registry=registry,
         target=context.target,
     )
-    made = make_setup(options, codec=codec, tools=wire_tools, max_output_tokens=settings.max_output_tokens)
+    made = make_setup(
+        options,
+        codec=codec,
+        tools=wire_tools,
+        response_format=settings.response_format,
+        max_output_tokens=settings.max_output_tokens,
+    )
     return Recipe(
         key=_key(settings, target, wire_tools),
         settings=settings,

@@ -15,11 +15,11 @@ from trimtab_sdk.errors import CursorLostError, ProviderError
 
 if TYPE_CHECKING:
     from trimtab.turns.machinery import Machinery
+    from trimtab.turns.recorder import Recorder
     from trimtab.turns.work import TurnWork
-    from trimtab.turns.writing import TurnWriter
 
 
-async def recover_call(machinery: Machinery, work: TurnWork, writer: TurnWriter, error: ProviderError) -> None:
+async def recover_call(machinery: Machinery, work: TurnWork, writer: Recorder, error: ProviderError) -> None:
     """Make another call ready in place of the refused one.
 
     Raises the error itself where nothing else can be tried, and CursorLostError when the turn has to end.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from trimtab.store.protocol import StoredTurn
 from trimtab.turns.answering import results_to_keep
 from trimtab.turns.context import open_context
 from trimtab.turns.continuing import LoopCursor, Standing
-from trimtab.turns.holder import holder_of
+from trimtab.turns.holder import let_go, take_hold
 from trimtab.turns.inputs import ResultInput, read_results
 from trimtab.turns.messages import result_message
 from trimtab.turns.settings import ChatSettings
@@ -19,6 +19,7 @@ from trimtab.turns.starting import open_recipe
 from trimtab.turns.telling import read_notices
 from trimtab.turns.work import TurnWork
 from trimtab_sdk.errors import InvalidRequestError, StoreUnavailableError, TrimtabError, TurnStateError
+from trimtab_sdk.messages import ToolResult
 from trimtab_sdk.provider import ToolSpec
 
 if TYPE_CHECKING:
@@ -63,19 +64,26 @@ async def resume_turn(
     _refuse_unless_paused(waiting)
     given = read_results(results, tuple(read_loop_state(waiting).pending))
     now = machinery.clock()
-    turn = await machinery.store.resume_turn(
-        turn_id,
-        owner=owner,
-        lease_holder=holder_of(turn_id),
-        lease_until=now + machinery.lease_seconds,
-        now=now,
-    )
-    loop = read_loop_state(turn)
-    work = await _taken_up(machinery, turn, loop)
+    try:
+        turn = await machinery.store.resume_turn(
+            turn_id,
+            owner=owner,
+            lease_holder=take_hold(turn_id),
+            lease_until=now + machinery.lease_seconds,
+            now=now,
+        )
+        return await _with_results(machinery, turn, given.values())
+    except BaseException:
+        let_go(turn_id)
+        raise
+
+
+async def _with_results(machinery: Machinery, turn: StoredTurn, results: Iterable[ToolResult]) -> TurnWork:
+    work = await _taken_up(machinery, turn, read_loop_state(turn))
     if work.failure is None:
-        work.arrived = await machinery.in_pool(results_to_keep, work, tuple(given.values()))
+        work.arrived = await machinery.in_pool(results_to_keep, work, tuple(results))
     else:
-        work.arrived = tuple(result_message(result) for result in given.values())
+        work.arrived = tuple(result_message(result) for result in results)
     return work
 
 
@@ -118,7 +126,8 @@ def tools_of(turn: StoredTurn) -> tuple[ToolSpec, ...]:
     if not isinstance(told, list):
         return ()
     return tuple(
-        ToolSpec(str(one["name"]), str(one.get("description", "")), dict(one["parameters"])) for one in told
+        ToolSpec(str(one["name"]), str(one.get("description", "")), dict(one["parameters"]), one.get("strict"))
+        for one in told
     )
 
 

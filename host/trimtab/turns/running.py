@@ -16,13 +16,15 @@ from trimtab.turns.continuing import Standing, loop_cursor
 from trimtab.turns.events import TurnCancelled, TurnStarted
 from trimtab.turns.firm import firmly
 from trimtab.turns.heartbeat import Heartbeat
+from trimtab.turns.holder import let_go
 from trimtab.turns.machinery import LOG
 from trimtab.turns.messages import calls_of, messages_of_answer, partial_answer, without_plain_wire
 from trimtab.turns.pruning import prune_if_due
+from trimtab.turns.ring import Ring
 from trimtab.turns.telling import tell_context
 from trimtab.turns.work import TurnWork
 from trimtab.turns.writing import TurnWriter, failed_event
-from trimtab_sdk.errors import TrimtabError, TurnLostError, TurnStepsExceededError
+from trimtab_sdk.errors import HostStoppingError, TrimtabError, TurnLostError, TurnStepsExceededError
 
 if TYPE_CHECKING:
     from trimtab.turns.machinery import Machinery
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
 class TurnRunner:
     """Runs one turn in a task of its own. `start` begins it, in whatever way, and gives the turn in work.
 
-    Whoever listens reads `channel`. The turn ends in exactly one of completed, failed, cancelled and paused, and
-    that is stored before it is told.
+    Whoever listens reads `channel`, whoever reads along `ring`. The turn ends in exactly one of completed, failed,
+    cancelled and paused, and that is stored before it is told.
     """
 
     def __init__(self, machinery: Machinery, start: Callable[[], Awaitable[TurnWork]]) -> None:
@@ -40,8 +42,11 @@ class TurnRunner:
         self._machinery = machinery
         self._start = start
         self._work: TurnWork | None = None
+        self._ring: Ring | None = None
+        self._heartbeat: Heartbeat | None = None
         self._lost: TurnLostError | None = None
         self._task: asyncio.Task[None] | None = None
+        self._begun: asyncio.Future[str] | None = None
         self._is_cancelled = False
 
     @property
@@ -49,9 +54,38 @@ class TurnRunner:
         """The id of the turn, empty before it has begun."""
         return self._work.turn.id if self._work is not None else ""
 
+    @property
+    def owner(self) -> str:
+        """Whose turn it is, empty before it has begun."""
+        return self._work.turn.owner if self._work is not None else ""
+
+    @property
+    def ring(self) -> Ring:
+        """The latest events. Only asked once the turn has begun."""
+        if self._ring is None:
+            raise AssertionError("the turn has not begun")
+        return self._ring
+
+    def poke(self) -> None:
+        """Let the turn look at once whether somebody wants it to end."""
+        if self._heartbeat is not None:
+            self._heartbeat.poke()
+
+    async def begin(self) -> str:
+        """Run with nobody listening, and give the id of the turn once it has begun.
+
+        Raises what stands in the way of a turn. Who gives up waiting leaves the turn to itself.
+        """
+        self.channel.desert()
+        self._begun = asyncio.get_running_loop().create_future()
+        self._begun.add_done_callback(_look_at)
+        self.launch()
+        return await asyncio.shield(self._begun)
+
     def launch(self) -> None:
         """Start the task; does nothing when it was started."""
         if self._task is None:
+            self._machinery.live.runners.add(self)
             self._task = asyncio.create_task(self._run(), name="trimtab-turn")
             self._machinery.tasks.add(self._task)
             self._task.add_done_callback(self._machinery.tasks.discard)
@@ -74,9 +108,14 @@ class TurnRunner:
         try:
             work, cancelled = await firmly(self._begin())
         except BaseException as error:
+            self._machinery.live.runners.discard(self)
+            self._tell_begun(error)
             await self.channel.end(error)
             return
-        writer = TurnWriter(self._machinery, self.channel, work, first_event=work.first_event)
+        self._tell_begun()
+        writer = TurnWriter(
+            self._machinery, self.channel, self.ring, work, on_lost=self._lose, on_cancel=self.cancel
+        )
         try:
             if cancelled:
                 raise asyncio.CancelledError
@@ -87,12 +126,29 @@ class TurnRunner:
             _log_failure(work.turn.id, error)
             await firmly(self._fail(work, writer, error))
         finally:
+            await firmly(writer.close())
             self._machinery.running.pop(work.turn.id, None)
+            self._machinery.live.runners.discard(self)
+            let_go(work.turn.id)
+            self.ring.close()
             await firmly(self.channel.end())
         await prune_if_due(self._machinery)
 
+    def _tell_begun(self, error: BaseException | None = None) -> None:
+        if self._begun is None:
+            return
+        if error is None:
+            self._begun.set_result(self.turn_id)
+        else:
+            self._begun.set_exception(error)
+
     async def _begin(self) -> TurnWork:
+        live = self._machinery.live
+        if live.is_stopping:
+            raise HostStoppingError("this host is about to stop and takes no new turns; ask another one, or later")
+        live.watch(self._machinery)
         self._work = await self._start()
+        self._ring = Ring(next=self._work.first_event)
         self._machinery.running[self._work.turn.id] = self
         return self._work
 
@@ -102,7 +158,7 @@ class TurnRunner:
             await writer.keep(work.arrived)
             raise work.failure
         machinery = self._machinery
-        async with Heartbeat(
+        self._heartbeat = Heartbeat(
             machinery.store,
             work.turn.id,
             work.turn.fence,
@@ -110,7 +166,8 @@ class TurnRunner:
             on_lost=self._lose,
             on_cancel=self.cancel,
             seconds=machinery.lease_seconds,
-        ):
+        )
+        async with self._heartbeat:
             if work.arrived:
                 await go_on(machinery, work, writer, work.arrived)
             while await self._step(work, writer):
@@ -182,6 +239,12 @@ class TurnRunner:
     def _lose(self, error: TurnLostError) -> None:
         self._lost = error
         self.cancel()
+
+
+def _look_at(begun: asyncio.Future[str]) -> None:
+    """Take notice of an error that nobody waits for any more."""
+    if not begun.cancelled():
+        begun.exception()
 
 
 def _state_left(work: TurnWork) -> Keep | None:

@@ -53,6 +53,8 @@ class ChatSettings(_Settings):
       overloaded or out of reach, without the chat's `options`, which are of one driver.
     - `context_strategy`, `context_settings`: what makes the context fit.
     - `max_output_tokens`: the longest answer. `options`: the driver's own, as `temperature`.
+    - `response_format`: what the answer has to look like, as Chat Completions says it (`json_object`,
+      `json_schema`); drivers of other wires turn it into theirs.
     - `tools`: which of the host's tools the model may call; None means all.
     - `max_steps`: how many calls to the provider a turn may take.
     """
@@ -64,6 +66,7 @@ class ChatSettings(_Settings):
     context_settings: ContextSettings = Field(default_factory=ContextSettings)
     max_output_tokens: _Tokens | None = None
     options: dict[str, object] = Field(default_factory=dict)
+    response_format: dict[str, object] | None = None
     tools: tuple[str, ...] | None = None
     max_steps: Annotated[int, Field(ge=1, le=1000)] = 20
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from trimtab.fitting.allocation import gc_paused
-from trimtab.store.protocol import Audit, NewMessage, NewTurn, StoredChat, StoredMessage, StoredTurn
+from trimtab.store.protocol import Audit, KeyTakenError, NewMessage, NewTurn, StoredChat, StoredMessage, StoredTurn
 from trimtab.turns.context import ChatContext
 from trimtab.turns.continuing import Standing, standing_of
 from trimtab.turns.generation import Generation, Ready, ready_call
 from trimtab.turns.held_chats import HeldChat
-from trimtab.turns.holder import death_judge, holder_of
+from trimtab.turns.holder import is_dead, let_go, take_hold
 from trimtab.turns.messages import as_stored, closing_results
 from trimtab.turns.recipe import Recipe, make_recipe, with_stale, without_keeping
 from trimtab.turns.settings import ChatSettings
@@ -58,36 +58,63 @@ async def begin_turn(machinery: Machinery, ask: Ask) -> TurnWork:
 
     What is wrong with the settings, the provider or the budget becomes the turn's `failure`: the input is stored
     all the same. Raises NotFoundError, TurnInProgressError, TurnStateError, StoreUnavailableError, and
-    ChatChangedError when the chat is changed by others all the time; then nothing is stored.
+    ChatChangedError when the chat is changed by others all the time; then nothing is stored. Raises KeyTakenError
+    when the chat has a turn of the same key.
     """
     turn_id, generation_id = uuid4().hex, uuid4().hex
     tries = 0
     while True:
-        draft = await draft_turn(machinery, ask, turn_id=turn_id, generation_id=generation_id)
+        await _check_key(machinery, ask)
+        try:
+            draft = await draft_turn(machinery, ask, turn_id=turn_id, generation_id=generation_id)
+        except TurnInProgressError:
+            # It may be this very turn, begun between the two questions.
+            await _check_key(machinery, ask)
+            raise
         try:
             return await _store(machinery, ask, draft, turn_id=turn_id, generation_id=generation_id)
-        except ChatChangedError:
+        except BaseException as error:
+            let_go(turn_id)
+            if not isinstance(error, ChatChangedError):
+                raise
             tries += 1
             if tries == _TRIES:
                 raise
 
 
+async def _check_key(machinery: Machinery, ask: Ask) -> None:
+    """Raise KeyTakenError when the chat has the turn that is asked for."""
+    if not ask.key:
+        return
+    known = await machinery.store.turn_of_key(ask.chat_id, ask.key, owner=ask.owner)
+    if known is not None:
+        raise KeyTakenError(known.id)
+
+
+def _fingerprint(ask: Ask) -> dict[str, object]:
+    return {"fingerprint": ask.fingerprint} if ask.key else {}
+
+
 async def open_recipe(
     machinery: Machinery, chat_id: str, settings: ChatSettings, client: Sequence[ToolSpec]
 ) -> Recipe:
-    """Resolve the settings of a chat, with the host's tools and the caller's."""
+    """Resolve the settings of a chat, with the host's tools and the caller's. Without an id there is no
+    chat, and the provider is asked to keep nothing.
+    """
     own = machinery.tools.specs if settings.tools is None else machinery.tools.chosen(settings.tools)
     tools = sorted((*own, *client), key=lambda tool: tool.name)
     recipe = await machinery.in_pool(
         make_recipe,
         settings,
         tools=tools,
-        scope=chat_id,
+        scope=chat_id or None,
         config=machinery.config,
         registry=machinery.registry,
         environ=machinery.environ,
         granted=machinery.credentials.keys(),
     )
+    if not chat_id:
+        return without_keeping(recipe)
     if machinery.unkept.get(chat_id) == recipe.target.name:
         recipe = without_keeping(recipe)
     return with_stale(recipe, machinery.stale_until(chat_id, recipe.target.name))
@@ -169,13 +196,14 @@ async def _store(machinery: Machinery, ask: Ask, draft: Draft, *, turn_id: str, 
             messages=draft.new,
             input_ids=inputs,
             audit=Audit(generation_id=generation_id, body=draft.ready.audit) if draft.ready is not None else None,
-            lease_holder=holder_of(turn_id),
+            lease_holder=take_hold(turn_id),
             lease_until=now + machinery.lease_seconds,
             now=now,
-            options={"clientTools": [spec_to_dict(tool) for tool in ask.client_tools]},
+            options={"clientTools": [spec_to_dict(tool) for tool in ask.client_tools]} | _fingerprint(ask),
             deactivate=draft.dropped,
+            key=ask.key,
         ),
-        is_dead=death_judge(machinery.running),
+        is_dead=is_dead,
     )
     stored = as_stored(draft.new, seqs=begun.seqs, turn_id=turn_id, revision=begun.chat.revision, now=now)
     return TurnWork(
@@ -200,7 +228,6 @@ async def _refuse_if_busy(machinery: Machinery, chat: StoredChat) -> None:
     if chat.turn_id is None:
         return
     turn = await machinery.store.get_turn(chat.turn_id, owner=chat.owner)
-    is_dead = death_judge(machinery.running)
     if turn.state == "running" and (turn.lease_until <= machinery.clock() or is_dead(turn.lease_holder)):
         return
     if turn.state in ("running", "paused"):
@@ -233,4 +260,6 @@ def _check_goes_on(ask: Ask, stored: Sequence[StoredMessage], new: Sequence[NewM
 
 def spec_to_dict(tool: ToolSpec) -> dict[str, object]:
     """Give a tool as JSON values, to be stored with its turn."""
-    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)} | (
+        {} if tool.strict is None else {"strict": tool.strict}
+    )

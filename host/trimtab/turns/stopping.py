@@ -32,7 +32,7 @@ async def cancel_turn(machinery: Machinery, turn_id: str, *, owner: str) -> Stor
 
 async def _end_paused(machinery: Machinery, turn: StoredTurn) -> None:
     now = machinery.clock()
-    events = _last_event(turn, now)
+    events = _last_event(turn)
     finish = TurnFinish(turn_id=turn.id, fence=turn.fence, now=now, state="cancelled", events=events)
     try:
         await machinery.store.finish_turn(finish)
@@ -41,12 +41,12 @@ async def _end_paused(machinery: Machinery, turn: StoredTurn) -> None:
         return
 
 
-def _last_event(turn: StoredTurn, now: float) -> tuple[StoredEvent, ...]:
+def _last_event(turn: StoredTurn) -> tuple[StoredEvent, ...]:
     """Give the event of the end; none where nobody can tell its number any more."""
     try:
         loop = read_loop_state(turn)
     except TurnStateError:
         return ()
     log = EventLog(first=loop.next_event)
-    log.add(TurnCancelled(turn_id=turn.id, message_ids=loop.message_ids), now=now)
+    log.add(TurnCancelled(turn_id=turn.id, message_ids=loop.message_ids))
     return log.take()

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from trimtab.continuation import Continuation, DegradeReason
     from trimtab.store.protocol import StoredMessage
     from trimtab.turns.generation import Ready
+    from trimtab.turns.recorder import Recorder
     from trimtab.turns.settings import ChatSettings
     from trimtab.turns.work import TurnWork
-    from trimtab.turns.writing import TurnWriter
 
 Notices = dict[str, ContinuationTransition]
 """The notices of a turn by the id of their message."""
@@ -68,7 +68,7 @@ def recovered(notices: Notices) -> tuple[EditParts, ...]:
     return tuple(EditParts(name, (notice.recover().as_part(),)) for name, notice in notices.items())
 
 
-async def tell_context(work: TurnWork, writer: TurnWriter, ready: Ready) -> None:
+async def tell_context(work: TurnWork, writer: Recorder, ready: Ready) -> None:
     """Tell how the next call carries on, and what its context is. Why a cursor is not used is told once a turn."""
     decision = ready.course.decision
     is_new = not isinstance(decision, DegradeToReplay) or decision.reason not in work.told

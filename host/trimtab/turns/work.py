@@ -22,6 +22,8 @@ class Ask:
     - `input`: what the user says; empty for a turn that goes on from what is stored.
     - `again`: the turn that is tried again, or None.
     - `client_tools`: tools that the caller runs itself.
+    - `key`: the caller's own name for the turn, so that asking again begins no second one; empty for none.
+      `fingerprint` tells whether the same was asked.
     """
 
     chat_id: str
@@ -29,6 +31,8 @@ class Ask:
     input: tuple[Message, ...] = ()
     again: StoredTurn | None = None
     client_tools: tuple[ToolSpec, ...] = ()
+    key: str = ""
+    fingerprint: str = ""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -53,7 +53,7 @@ def _prompt(prompt: Encoded) -> list[object]:
 
 def _tool_fields(call: ProviderCall) -> JsonObject:
     fields: JsonObject = {"tools": list(call.tools)}
-    said = {**_as_read(call.prompt), **call.options, **call.settings}
+    said = {**_as_read(call.prompt), **call.settings, **call.options}
     return fields | {key: said[key] for key in _OF_TOOLS[1:] if key in said}
 
 
@@ -82,6 +82,8 @@ def write_tool(tool: ToolSpec) -> JsonObject:
     """Write a tool, whose function is an object of its own on this wire."""
     described: JsonObject = {"description": tool.description} if tool.description else {}
     function = {"name": tool.name, **described, "parameters": _plain(tool.parameters)}
+    if tool.strict is not None:
+        function["strict"] = tool.strict
     return {"type": "function", "function": function}
 
 

@@ -98,6 +98,7 @@ OPTIONS: Mapping[str, object] = {
         "reasoning_effort": {"enum": ["none", "minimal", "low", "medium", "high", "xhigh", "max"]},
         "verbosity": {"enum": ["low", "medium", "high"]},
         "tool_choice": {"anyOf": [{"enum": ["none", "auto", "required"]}, _FUNCTION, _ALLOWED]},
+        "parallel_tool_calls": {"type": "boolean"},
         "user": {"type": "string", "minLength": 1, "maxLength": 512},
         "prompt_cache_key": {"type": "string", "minLength": 1, "maxLength": 512},
     },

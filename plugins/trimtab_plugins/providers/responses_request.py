@@ -56,8 +56,8 @@ def headers_of(settings: Mapping[str, object]) -> dict[str, str]:
 def write_tool(tool: ToolSpec) -> JsonObject:
     """Write a tool, which is flat on this wire; `strict` is said, as leaving it out does not mean false."""
     described: JsonObject = {"description": tool.description} if tool.description else {}
-    parameters = _plain(tool.parameters)
-    return {"type": "function", "name": tool.name, **described, "parameters": parameters, "strict": False}
+    schema: JsonObject = {"parameters": _plain(tool.parameters), "strict": bool(tool.strict)}
+    return {"type": "function", "name": tool.name, **described, **schema}
 
 
 def _conversation(call: ProviderCall) -> Iterator[tuple[str, object]]:
@@ -127,8 +127,9 @@ def _serving(call: ProviderCall) -> JsonObject:
     tier = call.options.get("service_tier", call.settings.get("service_tier"))
     if tier is not None:
         fields["service_tier"] = tier
-    if call.conversation and call.settings.get("prompt_cache", PROMPT_CACHE):
-        fields["prompt_cache_key"] = _cache_key(call.conversation)
+    key = call.options.get("prompt_cache_key", call.conversation)
+    if key and call.settings.get("prompt_cache", PROMPT_CACHE):
+        fields["prompt_cache_key"] = _cache_key(str(key))
     fields["truncation"] = "disabled"
     if call.compact_at is not None:
         fields["context_management"] = [{"type": "compaction", "compact_threshold": call.compact_at}]

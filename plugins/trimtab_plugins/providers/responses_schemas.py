@@ -93,6 +93,12 @@ OPTIONS: Mapping[str, object] = {
             "additionalProperties": {"type": "string", "maxLength": 512},
         },
         "safety_identifier": {"type": "string", "minLength": 1, "maxLength": 64},
+        "prompt_cache_key": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 512,
+            "description": "What the server caches under, in place of the chat.",
+        },
         "service_tier": _TIER,
     },
 }

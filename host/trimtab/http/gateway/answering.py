@@ -1,0 +1,173 @@
+"""The answer to one request, while it comes: as JSON in the end, or as a stream."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Final, Protocol
+
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from trimtab.http.gateway.dialect import openai_error
+from trimtab.http.gateway.writing import Writer
+from trimtab.http.sse import DONE, HEARTBEAT_SECONDS, KEEP_ALIVE, MEDIA_TYPE, unless_gone
+from trimtab_sdk.provider import Answer
+
+if TYPE_CHECKING:
+    from trimtab.http.gateway.account import Account
+    from trimtab.http.streams import StreamSlot
+
+_JSON: Final = "application/json"
+_OF_STREAMS: Final = {"content-type": MEDIA_TYPE, "x-accel-buffering": "no"}
+
+
+class Source(Protocol):
+    """Where an answer comes from: a generation without a chat, or a turn of one."""
+
+    @property
+    def model(self) -> str:
+        """The model that answers."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers that tell of more than the account."""
+        ...
+
+    async def account(self) -> Account | None:
+        """Give the account of the context, None before there is one."""
+        ...
+
+    def batches(self) -> AsyncIterator[Sequence[object]]:
+        """Give the events as they come; the last one is an Answer. Raises what went wrong."""
+        ...
+
+
+class GatewayAnswer(Response):
+    """Answers when it is sent. What goes wrong before its first byte is an error with its status."""
+
+    def __init__(self, source: Source, writer: Writer, *, slot: StreamSlot | None) -> None:
+        super().__init__()
+        self._source = source
+        self._writer = writer
+        self._slot = slot
+        self._has_begun = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, and stop at once when the caller hangs up."""
+        work = self._send_whole(send) if self._slot is None else self._send_stream(send)
+        try:
+            await unless_gone(receive, work)
+        except OSError:
+            # The caller hung up in the middle of what was sent.
+            return
+        finally:
+            if self._slot is not None:
+                self._slot.release()
+
+    async def _send_whole(self, send: Send) -> None:
+        try:
+            answer = await self._heard()
+        except Exception as error:
+            await self._send_error(error, send)
+            return
+        self._writer.model = self._source.model
+        body = json.dumps(self._writer.whole(answer), ensure_ascii=False).encode()
+        headers = await self._told_headers() | {"content-type": _JSON, "content-length": str(len(body))}
+        await send(_start(200, headers))
+        await send({"type": "http.response.body", "body": body})
+
+    async def _heard(self) -> Answer:
+        answer: Answer | None = None
+        async with aclosing(self._source.batches()) as batches:  # type: ignore[type-var]
+            async for batch in batches:
+                self._writer.take(batch)
+                answer = _answer_in(batch) or answer
+        if answer is None:
+            raise AssertionError("what is heard to its end has an answer")
+        return answer
+
+    async def _send_stream(self, send: Send) -> None:
+        try:
+            async with aclosing(self._source.batches()) as batches:  # type: ignore[type-var]
+                await self._pass_on(batches, send)
+        except Exception as error:
+            if not self._has_begun:
+                await self._send_error(error, send)
+                return
+            told = openai_error(error).frame() + await self._comment()
+            await send({"type": "http.response.body", "body": told})
+
+    async def _pass_on(self, batches: AsyncIterator[Sequence[object]], send: Send) -> None:
+        coming = asyncio.ensure_future(_next(batches))
+        try:
+            while True:
+                done, _ = await asyncio.wait({coming}, timeout=HEARTBEAT_SECONDS)
+                if not done:
+                    await self._say(KEEP_ALIVE, send)
+                    continue
+                batch = coming.result()
+                if batch is None:
+                    return
+                coming = asyncio.ensure_future(_next(batches))
+                await self._pass_batch(batch, send)
+        finally:
+            if not coming.done():
+                coming.cancel()
+                await asyncio.wait({coming})
+
+    async def _pass_batch(self, batch: Sequence[object], send: Send) -> None:
+        self._writer.model = self._source.model
+        told = self._writer.take(batch)
+        answer = _answer_in(batch)
+        if answer is None:
+            if told:
+                await self._say(told, send)
+            return
+        told += self._writer.end(answer) + await self._comment() + DONE
+        await self._say(told, send, last=True)
+
+    async def _say(self, told: bytes, send: Send, *, last: bool = False) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            await send(_start(200, await self._told_headers() | _OF_STREAMS))
+        await send({"type": "http.response.body", "body": told, "more_body": not last})
+
+    async def _told_headers(self) -> dict[str, str]:
+        account = await self._source.account()
+        told = {} if account is None else account.headers()
+        return {**told, **self._source.headers}
+
+    async def _comment(self) -> bytes:
+        account = await self._source.account()
+        return b"" if account is None else account.comment()
+
+    async def _send_error(self, error: Exception, send: Send) -> None:
+        self._has_begun = True
+        told = openai_error(error)
+        body = json.dumps(told.body).encode()
+        headers = {
+            **await self._told_headers(),
+            **{name.lower(): value for name, value in told.headers.items()},
+            "content-type": _JSON,
+            "content-length": str(len(body)),
+        }
+        await send(_start(told.status, headers))
+        await send({"type": "http.response.body", "body": body})
+
+
+async def _next(batches: AsyncIterator[Sequence[object]]) -> Sequence[object] | None:
+    return await anext(batches, None)
+
+
+def _answer_in(batch: Sequence[object]) -> Answer | None:
+    last = batch[-1] if batch else None
+    return last if isinstance(last, Answer) else None
+
+
+def _start(status: int, headers: Mapping[str, str]) -> Message:
+    raw = [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
+    return {"type": "http.response.start", "status": status, "headers": raw}

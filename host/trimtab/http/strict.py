@@ -1,0 +1,162 @@
+"""Requests read strictly: JSON without what JSON does not have, and no field or parameter that means nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Coroutine, Iterator
+from email.message import Message
+from typing import Any, Final
+
+from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+
+from trimtab.http.errors import HttpError, MalformedError
+from trimtab_sdk.errors import InvalidRequestError
+
+MAX_DEPTH: Final = 64
+_ARGUMENTS: Final = "arguments"
+_LEAST_INT: Final = -(1 << 63)
+_MOST_INT: Final = (1 << 63) - 1
+_LONGEST_INT: Final = 20
+
+
+class StrictRoute(APIRoute):
+    """A route whose JSON body and query are read strictly. Give it to a router as `route_class`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Give the handler, with the reading in front of it."""
+        handle = super().get_route_handler()
+        names = frozenset(_query_names(self.dependant))
+        takes_body = self.body_field is not None
+
+        async def strict(request: Request) -> Response:
+            _check_query(request, names)
+            body = await request.body()
+            if takes_body and body:
+                _check_type(request)
+                # Where Starlette keeps what it has parsed: the route's own reading takes it from there.
+                request._json = parse_json(body)
+            return await handle(request)
+
+        return strict
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    yield from (one.alias for one in dependant.query_params)
+    for inner in dependant.dependencies:
+        yield from _query_names(inner)
+
+
+def parse_json(data: bytes) -> object:
+    """Read a JSON body.
+
+    Raises MalformedError for all but UTF-8 and JSON, a key that stands twice in an object, NaN and infinities.
+    Raises InvalidRequestError, naming the place, for JSON that cannot be kept: whole numbers of more than 64 bits,
+    NUL and lone surrogates in a text, and over 64 levels.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise MalformedError("the body is not UTF-8") from error
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_object, parse_constant=_refuse, parse_int=_int, parse_float=_float
+        )
+    except json.JSONDecodeError as error:
+        raise MalformedError(f"the body is no JSON: {error.msg} at character {error.pos}") from error
+    except RecursionError as error:
+        raise _too_deep("") from error
+    if "\\u" in text or text.count("[") + text.count("{") > MAX_DEPTH:
+        _check(value)
+    return value
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise MalformedError(f"the key {twice!r} stands twice in one object", path=twice)
+    return made
+
+
+def _refuse(constant: str) -> object:
+    raise MalformedError(f"the body has {constant}, which JSON does not have")
+
+
+def _int(digits: str) -> int:
+    value = int(digits) if len(digits) <= _LONGEST_INT else _MOST_INT + 1
+    if not _LEAST_INT <= value <= _MOST_INT:
+        raise InvalidRequestError("the body has a whole number of more than 64 bits")
+    return value
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise InvalidRequestError("the body has a number that is too large")
+    return value
+
+
+def _check(value: object) -> None:
+    """Look at every text and every level. Without recursion: how deep it goes is what is looked for."""
+    waiting: list[tuple[object, str, int]] = [(value, "", 0)]
+    while waiting:
+        found, path, depth = waiting.pop()
+        if isinstance(found, str):
+            _check_text(found, path)
+        elif isinstance(found, list | dict) and depth >= MAX_DEPTH:
+            raise _too_deep(path)
+        elif isinstance(found, list):
+            waiting += ((one, f"{path}[{at}]", depth + 1) for at, one in enumerate(found))
+        elif isinstance(found, dict):
+            for key, one in found.items():
+                _check_text(key, path)
+                waiting.append((one, f"{path}.{key}" if path else key, depth + 1))
+
+
+def _check_text(text: str, path: str) -> None:
+    if "\0" in text:
+        raise InvalidRequestError("a text has the character NUL, which cannot be kept", path=path)
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        raise InvalidRequestError("a text has half of a surrogate pair, which is no character", path=path)
+    if path.endswith(_ARGUMENTS) and "\\u" in text and _hides_half(text):
+        raise InvalidRequestError("a text inside has half of a surrogate pair, which is no character", path=path)
+
+
+def _hides_half(text: str) -> bool:
+    """Tell whether the arguments of a call, JSON in a text, hold half of a surrogate pair as an escape."""
+    try:
+        json.dumps(json.loads(text), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
+def _too_deep(path: str) -> InvalidRequestError:
+    return InvalidRequestError(f"the body is nested over {MAX_DEPTH} levels", path=path[:200])
+
+
+def _check_type(request: Request) -> None:
+    message = Message()
+    message["content-type"] = request.headers.get("content-type", "")
+    subtype = message.get_content_subtype()
+    is_json = message.get_content_maintype() == "application" and (subtype == "json" or subtype.endswith("+json"))
+    if not is_json or str(message.get_param("charset", "utf-8")).lower() not in ("utf-8", "utf8"):
+        raise HttpError("UNSUPPORTED_MEDIA_TYPE", "the body must be JSON in UTF-8: Content-Type: application/json")
+
+
+def _check_query(request: Request, names: frozenset[str]) -> None:
+    for name in request.query_params:
+        if name not in names:
+            known = f"there are {', '.join(sorted(names))}" if names else "it has none"
+            raise MalformedError(f"this path has no query parameter {name!r}; {known}", path=f"query.{name}")
+        if len(request.query_params.getlist(name)) > 1:
+            raise MalformedError(f"the query parameter {name!r} is given twice", path=f"query.{name}")
+    for name, value in request.query_params.items():
+        if "\0" in value or any("\ud800" <= char <= "\udfff" for char in value):
+            raise MalformedError("a query parameter holds what is no text", path=f"query.{name}")

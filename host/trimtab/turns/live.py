@@ -1,0 +1,113 @@
+"""What this process knows of turns that are read along: its own, and those of other processes on the store."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from trimtab.store.protocol import StoredEvent
+from trimtab.turns.firm import firmly
+from trimtab.turns.ring import PAGE
+from trimtab.turns.tailing import Tail
+
+if TYPE_CHECKING:
+    from trimtab.turns.machinery import Machinery
+    from trimtab.turns.running import TurnRunner
+
+NET_SECONDS: Final = 5.0
+"""How often the store is asked for events although it would tell of them."""
+POLL_SECONDS: Final = 0.25
+"""How often a store is asked that does not tell of events."""
+
+
+class LiveTurns:
+    """The turns that are read along in this process, and the way to hear of those that run elsewhere.
+
+    `runners` are all turns that run in this process, also those that are just beginning.
+    """
+
+    def __init__(self) -> None:
+        self.is_stopping = False
+        self.runners: set[TurnRunner] = set()
+        self._tails: dict[str, Tail] = {}
+        self._pages: dict[tuple[str, int], asyncio.Task[list[StoredEvent]]] = {}
+        self._watching: asyncio.Task[None] | None = None
+        self._is_told = False
+
+    @property
+    def poll_seconds(self) -> float:
+        """How long to wait for word of an event before the store is asked."""
+        return NET_SECONDS if self._is_told else POLL_SECONDS
+
+    def watch(self, machinery: Machinery) -> None:
+        """Hear of what other processes store from now on; does nothing the second time."""
+        if self._watching is None and not self.is_stopping:
+            self._watching = asyncio.create_task(self._watch(machinery), name="trimtab-watch")
+
+    def join(self, machinery: Machinery, turn_id: str, *, owner: str, after: int) -> Tail:
+        """Read along a turn of another process; give the tail back with `leave`."""
+        self.watch(machinery)
+        tail = self._tails.get(turn_id)
+        if tail is None:
+            tail = self._tails[turn_id] = Tail(machinery, turn_id, owner=owner, after=after)
+        tail.readers += 1
+        return tail
+
+    async def leave(self, tail: Tail) -> None:
+        """Read along no more; the last one who leaves ends the reading."""
+        tail.readers -= 1
+        if not tail.readers:
+            if self._tails.get(tail.turn_id) is tail:
+                del self._tails[tail.turn_id]
+            await tail.close()
+
+    async def page(self, machinery: Machinery, turn_id: str, *, owner: str, after: int) -> list[StoredEvent]:
+        """Give stored events behind a number; who asks for the same ones meanwhile gets them from the same read.
+
+        Raises NotFoundError and StoreUnavailableError.
+        """
+        key = (turn_id, after)
+        reading = self._pages.get(key)
+        if reading is None:
+            reading = asyncio.ensure_future(machinery.store.events(turn_id, owner=owner, after=after, limit=PAGE))
+            self._pages[key] = reading
+            reading.add_done_callback(lambda _: self._pages.pop(key, None))
+        return await asyncio.shield(reading)
+
+    def stop(self) -> None:
+        """Take no new turns, and let everybody who reads along a turn of another process go."""
+        self.is_stopping = True
+        for tail in self._tails.values():
+            tail.stop()
+
+    async def close(self) -> None:
+        """Let everything go."""
+        self.stop()
+        for tail in list(self._tails.values()):
+            await tail.close()
+        if self._watching is not None:
+            self._watching.cancel()
+            await firmly(_ended(self._watching))
+            self._watching = None
+
+    async def _watch(self, machinery: Machinery) -> None:
+        def heard(turn_id: str, sequence: int) -> None:
+            tail = self._tails.get(turn_id)
+            if tail is not None:
+                tail.poke()
+            runner = machinery.running.get(turn_id)
+            if runner is not None and sequence == 0:
+                runner.poke()
+
+        await machinery.store.watch(heard, self._note_connection)
+
+    def _note_connection(self, is_told: bool) -> None:
+        self._is_told = is_told
+        for tail in self._tails.values():
+            tail.poke()
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()

@@ -145,6 +145,11 @@ class Connection(H11Protocol):
         super().data_received(data)
         self._watch_head()
 
+    def on_response_complete(self) -> None:
+        """Wait for what is behind it, where that has begun to arrive."""
+        super().on_response_complete()
+        self._watch_head()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
         self._forget_timer()

@@ -128,6 +128,9 @@ class GatewayAnswer(Response):
                 await self._say(told, send)
             return
         told += self._writer.end(answer) + await self._comment() + DONE
+        if self._slot is not None:
+            # Before the caller can know that it is over, and ask again.
+            self._slot.release()
         await self._say(told, send, last=True)
 
     async def _say(self, told: bytes, send: Send, *, last: bool = False) -> None:

@@ -85,7 +85,7 @@ class GatewayAnswer(Response):
         answer: Answer | None = None
         async with aclosing(self._source.batches()) as batches:  # type: ignore[type-var]
             async for batch in batches:
-                self._writer.take(batch)
+                self._writer.hear(batch)
                 answer = _answer_in(batch) or answer
         if answer is None:
             raise AssertionError("what is heard to its end has an answer")

@@ -62,8 +62,8 @@ class Tail:
                 self._wanted.clear()
                 while not await self._look_safely():
                     await self._rest()
-        except Exception:
-            LOG.exception("turn %s cannot be read along", self.turn_id)
+        except Exception as error:
+            LOG.error("turn %s cannot be read along", self.turn_id, exc_info=error)
             self.ring.close()
 
     async def _rest(self) -> None:

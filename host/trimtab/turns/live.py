@@ -35,6 +35,7 @@ class LiveTurns:
 
     def __init__(self) -> None:
         self.is_stopping = False
+        self._is_stopped = False
         self.runners: set[TurnRunner] = set()
         self.readers: Counter[str] = Counter()
         self._tails: dict[str, Tail] = {}
@@ -63,6 +64,8 @@ class LiveTurns:
         tail = self._tails.get(turn_id)
         if tail is None:
             tail = self._tails[turn_id] = Tail(machinery, turn_id, owner=owner, after=after)
+            if self._is_stopped:
+                tail.stop()
         tail.readers += 1
         return tail
 
@@ -84,12 +87,18 @@ class LiveTurns:
         if reading is None:
             reading = asyncio.ensure_future(machinery.store.events(turn_id, owner=owner, after=after, limit=PAGE))
             self._pages[key] = reading
-            reading.add_done_callback(lambda _: self._pages.pop(key, None))
+            reading.add_done_callback(lambda done: self._forget_page(key, done))
         return await asyncio.shield(reading)
+
+    def _forget_page(self, key: tuple[str, int], done: asyncio.Task[list[StoredEvent]]) -> None:
+        self._pages.pop(key, None)
+        if not done.cancelled():
+            # Those who asked may all be gone by now.
+            done.exception()
 
     def stop(self) -> None:
         """Take no new turns, and let everybody who reads along a turn of another process go."""
-        self.is_stopping = True
+        self.is_stopping = self._is_stopped = True
         for tail in self._tails.values():
             tail.stop()
 

@@ -128,29 +128,38 @@ def passthrough_app(upstream: str) -> Any:
     return app
 
 
-def gateway_app(upstream: str) -> Any:
-    """Our gateway."""
+def serve_gateway(upstream: str, port: int) -> None:
+    """Our gateway, as `trimtab serve` runs it."""
+    from trimtab.http.serving import listen, serve
+
+    host = gateway_host(upstream, port)
+    serve(host, host.config.server, listen(host.config.server), ready=lambda: None)
+
+
+def gateway_host(upstream: str, port: int) -> Any:
+    """A host whose gateway asks the fake."""
     from trimtab.config import Config, Server
     from trimtab.config_server import Gateway
     from trimtab.host import Host
-    from trimtab.http import create_app
 
     folder = tempfile.mkdtemp(prefix="bench-gateway-")
     config = Config.model_validate(
         {
             "providers": {"bench": {"driver": "openai-compatible", "base_url": upstream}},
-            "server": Server(gateway=Gateway(provider="bench"), max_requests=512),
+            "server": Server(port=port, gateway=Gateway(provider="bench"), max_requests=512),
         }
     )
-    return create_app(Host(Path(folder) / "chats.db", config, environ={}), environ={})
+    return Host(Path(folder) / "chats.db", config, environ={})
 
 
 def serve_app(name: str, upstream: str, port: int) -> None:
     """Serve one of our apps."""
     import uvicorn
 
-    app = {"passthrough": passthrough_app, "gateway": gateway_app}[name](upstream)
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", access_log=False)
+    if name == "gateway":
+        serve_gateway(upstream, port)
+        return
+    uvicorn.run(passthrough_app(upstream), host="127.0.0.1", port=port, log_level="error", access_log=False)
 
 
 def litellm_command(folder: Path, environment: Path, upstream: str, port: int) -> list[str]:

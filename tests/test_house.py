@@ -16,10 +16,14 @@ ROOT = Path(__file__).parent.parent
 SOURCES = ["host", "sdk", "strategies", "plugins", "tests", "examples", "scripts"]
 HEAVY = {
     "alembic",
+    "fastapi",
     "httpcore",
+    "prometheus_client",
     "psycopg",
     "pydantic",
     "sqlalchemy",
+    "starlette",
+    "uvicorn",
     "httpx",
     "tiktoken",
     "stevedore",

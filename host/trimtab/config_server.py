@@ -54,7 +54,7 @@ class Server(BaseModel):
     - `max_body_bytes`, `max_header_bytes`; `body_seconds` for a whole request body to arrive, `header_seconds` for
       a request's head.
     - `max_requests` at once, streams not counted; `max_streams` at once, `max_owner_streams` of one owner.
-    - `client_gone`: a turn whose caller hangs up goes on, or is cancelled.
+    - `client_gone`: a turn whose caller hangs up goes on, or is cancelled when nobody else reads along.
     - `drain_seconds`: how long running turns may take to end when the server is told to stop.
     - `gateway`: how `/v1` answers.
     """

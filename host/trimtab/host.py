@@ -436,6 +436,10 @@ class Host:
         """
         return Following(self._machinery, turn_id, owner=owner, after=after)
 
+    def readers(self, turn_id: str) -> int:
+        """Tell how many read along a turn in this process."""
+        return self._machinery.live.readers[turn_id]
+
     async def drain(self, seconds: float) -> None:
         """Take no new turns, and wait until those that run have ended; cancel them after so many seconds.
 

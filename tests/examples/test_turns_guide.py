@@ -44,11 +44,13 @@ def test_the_programs_of_the_guide_run_in_their_order(
     monkeypatch.chdir(tmp_path)
     with ChatServer() as server:
         server.say("No pots.")
+        server.say("Seven kettles.")
         server.call(("weigh", {"thing": "kettle"}))
         server.say("It is 1.2 kg.")
         gate = server.gate()
         server.say("Once upon ", gate, "a time.")
         server.say("Once upon a time there was a kettle.")
+        server.say("Seven.")
         asyncio.run(run_blocks(server.base_url))
         gate.open()
         assert server.faults == []

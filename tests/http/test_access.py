@@ -143,6 +143,10 @@ async def test_a_web_page_may_not_call_unless_it_is_named(client: httpx.AsyncCli
         answer = await other.get("/api/v2/chats", headers=page | ANN)
         assert preflight.headers["access-control-allow-origin"] == "https://app.example.com"
         assert answer.headers["access-control-allow-origin"] == "https://app.example.com"
+        refused = await other.get("/api/v2/chats", headers=page)
+        problem_of(refused, 401, "UNAUTHENTICATED")
+        assert refused.headers["access-control-allow-origin"] == "https://app.example.com"
+        assert answer.headers.get_list("access-control-allow-origin") == ["https://app.example.com"]
         problem_of(await other.get("/api/v2/chats", headers=ANN | {"Origin": "null"}), 403, "ORIGIN_NOT_ALLOWED")
 
 

@@ -165,7 +165,16 @@ async def test_json_by_any_name_is_taken(client: httpx.AsyncClient, kind: str) -
         ("/api/v2/chats/x/messages?after=99999999999999999999", "INVALID_REQUEST", 400),
     ],
 )
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 async def test_odd_paths_and_queries_are_told_apart(
     client: httpx.AsyncClient, path: str, code: str, status: int
 ) -> None:
     problem_of(await client.get(path), status, code)
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+async def test_the_largest_number_is_behind_all_messages(client: httpx.AsyncClient) -> None:
+    chat = (await client.post("/api/v2/chats", json={**DRY, "system": "Be brief."})).json()
+    page = await client.get(f"/api/v2/chats/{chat['id']}/messages", params={"after": 2**31 - 1})
+
+    assert page.json() == {"messages": [], "nextAfter": None}

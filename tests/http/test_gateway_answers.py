@@ -188,6 +188,35 @@ async def test_the_asynchronous_client_is_answered_too(place: str) -> None:
             assert whole.choices[0].message.content == "Seven."
 
 
+@pytest.mark.parametrize("name", SIX)
+def test_what_steers_the_model_is_put_in_the_words_of_each_provider(name: str, place: str) -> None:
+    strict: Any = {**STOCK, "function": {**STOCK["function"], "strict": True}}
+    strict["function"]["parameters"] = {**STOCK["function"]["parameters"], "additionalProperties": False}
+    choice: Any = {"type": "function", "function": {"name": "stock"}}
+    with gateway_to(place, name) as gate, gate.client() as client:
+        gate.fake.say(ask("stock", {"article": "kettle"}))
+        raw = client.chat.completions.with_raw_response.create(
+            model=gate.model,
+            messages=HELLO,
+            tools=[strict],
+            tool_choice=choice,
+            parallel_tool_calls=True,
+            prompt_cache_key="kitchen",
+            reasoning_effort="low",
+            user="ann",
+        )
+        sent = gate.fake.requests[-1].raw.decode()
+        left = set(filter(None, raw.headers.get("x-trimtab-left-out", "").split(",")))
+    assert "stock" in str(
+        json.loads(sent).get("tool_choice") or json.loads(sent)["generation_config"]["tool_choice"]
+    )
+    assert ("prompt_cache_key" in left) == (name not in ("openai", "openai-compatible"))
+    assert ('"strict":true' in sent.replace(" ", "")) == (
+        name in ("openai", "chatgpt", "openai-compatible", "deepseek")
+    )
+    assert "reasoning_effort" not in left
+
+
 def test_the_models_are_listed(place: str) -> None:
     with gateway_to(place, "openai") as gate, gate.client() as client:
         listed = {model.id: model for model in client.models.list()}

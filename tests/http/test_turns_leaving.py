@@ -56,9 +56,10 @@ async def leave_at(talk: Chat, kind: str, said: str = "How many?", **more: Any) 
 
 
 async def ended(talk: Chat, turn_id: str) -> dict[str, Any]:
-    """The turn once it has ended."""
-    await talk.events(turn_id)
-    return await talk.turn(turn_id)
+    """The turn once it has ended; who would read along might keep it running."""
+    while (turn := await talk.turn(turn_id))["state"] == "running":
+        await asyncio.sleep(0.001)
+    return turn
 
 
 @pytest.mark.parametrize("kind", ["turn_started", "context_ready", "text_delta"])
@@ -226,3 +227,28 @@ def _without_chunks(body: bytes) -> bytes:
         made += body[: int(size, 16)]
         body = body[int(size, 16) + 2 :]
     return made
+
+
+@pytest.mark.parametrize("policy", ["cancel"])
+async def test_a_turn_that_somebody_else_reads_goes_on_where_callers_cancel_by_leaving(
+    talk: Chat, fake: ChatServer, served: Running
+) -> None:
+    gate = fake.gate("middle")
+    fake.say("Sev", gate, "en.")
+    key = {"Idempotency-Key": "k1"}
+    path = f"/api/v2/chats/{talk.id}/turns"
+    async with talk.client.stream("POST", path, json={"input": "How many?"}, headers=key) as response:
+        # Held, since letting go of what reads a response closes it.
+        events = reading(response)
+        turn_id = (await anext(events)).data["turnId"]
+        while (await anext(events)).kind != "text_delta":
+            pass
+        again = asyncio.ensure_future(talk.say("How many?", headers=key))
+        while served.host.readers(turn_id) < 2:
+            await asyncio.sleep(0.001)
+    while served.host.readers(turn_id) > 1:
+        await asyncio.sleep(0.001)
+    gate.open()
+
+    assert text_of(await again) == "Seven."
+    assert await talk.texts() == ["user: How many?", "assistant: Seven."]

@@ -142,6 +142,8 @@ _ASKED: dict[str, _Ask] = {
     "request_cancel": lambda store: store.request_cancel("t", owner="bob"),
     "get_turn": lambda store: store.get_turn("t", owner="bob"),
     "last_turn": lambda store: store.last_turn("c", owner="bob"),
+    "turn_of_key": lambda store: store.turn_of_key("c", "k", owner="bob"),
+    "turn_messages": lambda store: store.turn_messages("t", owner="bob"),
     "audit": lambda store: store.audit("c", owner="bob"),
     "events": lambda store: store.events("t", owner="bob"),
 }

@@ -13,10 +13,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, inspect
+from sqlalchemy import create_engine, inspect, text
 
 import trimtab.store
+from store.stories import begin, new_chat
 from trimtab.store.opening import open_store
+from trimtab.store.protocol import StoredTurn
 from trimtab.store.schema import HEAD, KNOWN, VERSION_TABLE, metadata
 
 MIGRATIONS = Path(trimtab.store.__file__).with_name("migrations")
@@ -67,6 +69,36 @@ def test_the_protocol_and_the_door_import_no_database(module: str) -> None:
     program = f"import sys, {module}; print({{'sqlalchemy', 'alembic', 'psycopg'}} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ast.literal_eval(done.stdout.replace("set()", "[]")) == []
+
+
+def test_a_store_of_the_first_schema_is_brought_up_to_date_with_all_that_is_in_it(empty_place: str) -> None:
+    asyncio.run(_fill(empty_place))
+    url = empty_place if "://" in empty_place else f"sqlite:///{empty_place}"
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        connection.execute(text("DROP INDEX turns_by_key"))
+        connection.execute(text("ALTER TABLE turns DROP COLUMN caller_key"))
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0001'"))
+
+    stored = asyncio.run(_turn_in(empty_place))
+
+    assert (stored.id, stored.state) == ("t", "running")
+    with engine.connect() as connection:
+        columns = [one["name"] for one in inspect(connection).get_columns("turns")]
+        assert connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one() == HEAD
+    engine.dispose()
+    assert columns[-1] == "caller_key"
+
+
+async def _fill(place: str) -> None:
+    async with open_store(place) as store:
+        chat = await store.create_chat(new_chat("c", "s"), now=1.0)
+        await begin(store, chat, "t", "u")
+
+
+async def _turn_in(place: str) -> StoredTurn:
+    async with open_store(place) as store:
+        return await store.get_turn("t", owner="ann")
 
 
 async def _open(place: str) -> None:

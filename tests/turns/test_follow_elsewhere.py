@@ -230,6 +230,7 @@ async def test_a_host_that_drains_takes_no_turns_and_ends_those_it_has(stage: St
     assert kinds_of(await reading)[-1] == "turn_completed"
     await draining
 
+    assert await read(host.follow(hanging, owner=OWNER, after=99)) == []
     assert (await other.get_turn(hanging, owner=OWNER)).state == "cancelled"
     assert await Talk(other, late.chat_id).texts() == ["user: How many?", "assistant: Nev"]
     assert await Talk(other, talk.chat_id).texts() == ["user: How many?", "assistant: Seven."]

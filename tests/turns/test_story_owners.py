@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from trimtab.host import Host
+from trimtab.store.protocol import Remove
 from trimtab_sdk.errors import InvalidRequestError, NotFoundError
 from turns.turn_helpers import ASK_USER, Stage, listen, on_both_stores, stock
 
@@ -34,6 +35,15 @@ EVERYTHING: dict[str, Ask] = {
     "turn": lambda host, chat, message, turn, owner: listen(host.turn(chat, "Hello?", owner=owner)),
     "retry": lambda host, chat, message, turn, owner: listen(host.retry(chat, owner=owner)),
     "resume": lambda host, chat, message, turn, owner: listen(host.resume(turn, {}, owner=owner)),
+    "start_turn": lambda host, chat, message, turn, owner: host.start_turn(chat, "Hello?", owner=owner),
+    "start_turn keyed": lambda host, chat, message, turn, owner: host.start_turn(
+        chat, "Hello?", owner=owner, key="k"
+    ),
+    "start_retry": lambda host, chat, message, turn, owner: host.start_retry(chat, owner=owner),
+    "start_resume": lambda host, chat, message, turn, owner: host.start_resume(turn, {}, owner=owner),
+    "follow": lambda host, chat, message, turn, owner: host.follow(turn, owner=owner).batch(),
+    "turn_so_far": lambda host, chat, message, turn, owner: host.turn_so_far(turn, owner=owner),
+    "change": lambda host, chat, message, turn, owner: host.change(chat, Remove(message), owner=owner),
     "cancel": lambda host, chat, message, turn, owner: host.cancel(turn, owner=owner),
     "last_turn": lambda host, chat, message, turn, owner: host.last_turn(chat, owner=owner),
     "get_turn": lambda host, chat, message, turn, owner: host.get_turn(turn, owner=owner),
@@ -43,7 +53,11 @@ EVERYTHING: dict[str, Ask] = {
     "audit": lambda host, chat, message, turn, owner: host.audit(chat, owner=owner),
     "resolve_audit": lambda host, chat, message, turn, owner: host.resolve_audit(chat, owner=owner),
 }
-OF_NO_CHAT = {"open", "close", "recover", "create_chat", "chats", "forget", "store", "usage_ratios", "tool_names"}
+OF_NO_CHAT = {
+    *("open", "close", "recover", "create_chat", "chats", "forget", "store", "usage_ratios", "tool_names"),
+    *("config", "registry", "target", "hands_out_key", "generate", "preview_messages"),
+    *("running_turns", "readers", "drain", "is_stopping"),
+}
 
 
 def test_every_method_of_a_host_is_asked_here() -> None:

@@ -6,6 +6,7 @@ import json
 import logging
 import shlex
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from trimtab_sdk.errors import ConfigError
 
 if TYPE_CHECKING:
     from trimtab.config import Config, Server
+    from trimtab.host import Host
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client")
 _EXAMPLE_PROVIDER = "dry-run"
@@ -44,17 +46,15 @@ def serve_command(
     """
     _require()
     server = _server(config, host=host, port=port, provider=provider)
-    where = _place(db or server.database)
-    from trimtab.host import Host
+    made = _host(_place(db or server.database), config.model_copy(update={"server": server}))
     from trimtab.http.serving import listen, serve
 
-    made = Host(where, config.model_copy(update={"server": server}))
     if server.gateway.provider:
         made.target(server.gateway.provider)
     _log()
     with listen(server) as listening:
         address = f"http://{_named(server.host)}:{listening.getsockname()[1]}"
-        interrupted = serve(made, server, listening, ready=lambda: _tell(address, server, made.store))
+        interrupted = serve(made, server, listening, ready=lambda: _tell(address, server))
     if interrupted:
         raise click.exceptions.Exit(130)
 
@@ -82,6 +82,17 @@ def _server(config: Config, *, host: str | None, port: int | None, provider: str
     return server.model_copy(update=wishes)
 
 
+def _host(where: str | Path, config: Config) -> Host:
+    from trimtab.fitting.allocation import gc_paused
+
+    # All that is imported stays: nothing to collect in it, and much to walk through.
+    with gc_paused():
+        import_module("trimtab.http.serving")
+        from trimtab.host import Host
+
+        return Host(where, config)
+
+
 def _place(where: str) -> str | Path:
     from trimtab.cli.chat_store import made_folder, usual_store
 
@@ -97,7 +108,7 @@ def _log() -> None:
     logging.getLogger("trimtab").setLevel(logging.INFO)
 
 
-def _tell(address: str, server: Server, store: object) -> None:
+def _tell(address: str, server: Server) -> None:
     provider = server.gateway.provider or _EXAMPLE_PROVIDER
     variable = next(iter(server.tokens.values()), "")
     chat = {"provider": provider, "model": _EXAMPLE_MODEL}

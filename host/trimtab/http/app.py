@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from trimtab.host import Host
 
 ROUTERS = (
+    gateway.router,
     chats.router,
     messages.router,
     turns.router,
     context.router,
     catalogue.router,
     health.router,
-    gateway.router,
 )
 
 

@@ -44,7 +44,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, server: Server, metrics: Metrics) -> None:
         self._app = app
-        self._server = server
+        self.server = server
         self._metrics = metrics
         self._running = 0
 
@@ -56,8 +56,8 @@ class Guard:
         scope[_REQUEST_ID] = secrets.token_hex(8)
         visit = _Visit(self, scope, send)
         try:
-            check_head(scope, self._server)
-            visit.enter(counted=scope["path"] not in OPEN_PATHS, most=self._server.max_requests)
+            check_head(scope, self.server)
+            visit.enter(counted=scope["path"] not in OPEN_PATHS, most=self.server.max_requests)
             await self._app(scope, receive, visit.send)
         except ClientDisconnect:
             # There is nobody to answer, and nothing that anybody did wrong.
@@ -120,7 +120,15 @@ class _Visit:
         if any(name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in kept):
             # A stream has a slot of its own, and may be open for an hour.
             self._count_out()
-        return [*kept, *_SECURITY, (b"x-request-id", self._scope[_REQUEST_ID].encode())]
+        return [*kept, *_SECURITY, *self._for_page(kept), (b"x-request-id", self._scope[_REQUEST_ID].encode())]
+
+    def _for_page(self, headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
+        """Let a page that is named read also what was refused before its room in the app was reached."""
+        origin = next((value for name, value in self._scope["headers"] if name == b"origin"), b"")
+        if any(name.lower() == b"access-control-allow-origin" for name, _ in headers):
+            return ()
+        named = origin.decode("latin-1") in self._guard.server.cors_origins
+        return ((b"access-control-allow-origin", origin), (b"vary", b"Origin")) if named else ()
 
     async def fail(self, error: Exception, receive: Receive) -> None:
         """Answer an error; one in the middle of an answer can only end it."""

@@ -13,6 +13,7 @@ from trimtab.http.access import Owner
 from trimtab.http.answers import json_answer, message_dict, problems
 from trimtab.http.chats import ChatId
 from trimtab.http.inputs import read_parts
+from trimtab.http.models.base import MOST_NUMBER
 from trimtab.http.models.messages import FullText, Message, MessagePage, MessagePatch
 from trimtab.http.service import Serving
 from trimtab.http.strict import StrictRoute
@@ -36,7 +37,7 @@ async def list_messages(
     chat_id: ChatId,
     owner: Owner,
     service: Serving,
-    after: Annotated[int, Query(ge=0, le=(1 << 53), description="Those behind this `seq`.")] = 0,
+    after: Annotated[int, Query(ge=0, le=MOST_NUMBER, description="Those behind this `seq`.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """Give one page of the active branch, in order."""

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
@@ -27,6 +28,7 @@ _BACKLOG: Final = 1024
 _LAST_SECONDS: Final = 10
 """How long requests may take that are still there when all turns have ended."""
 _KEEP_ALIVE_SECONDS: Final = 75
+_SWITCH_SECONDS: Final = 0.0005
 _REFUSALS: Final = {
     errno.EADDRINUSE: "is taken by another program; name another with --port",
     errno.EACCES: "must not be used by this user; name a port of 1024 or more with --port",
@@ -64,6 +66,9 @@ def serve(host: Host, server: Server, listening: socket.socket, *, ready: Callab
     `drain_seconds` and are cancelled then; a second signal does not wait. Raises StoreUnavailableError when the
     store cannot be opened.
     """
+    # Fits take the processor on threads of their own. At Python's usual 5 ms the event loop would wait that long
+    # for its turn again and again, for nearly every piece that it reads or sends.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     app = create_app(host, server)
     settings = uvicorn.Config(
         app,
@@ -143,6 +148,11 @@ class Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take a piece, and wait on where the head is not whole."""
         super().data_received(data)
+        self._watch_head()
+
+    def on_response_complete(self) -> None:
+        """Wait for what is behind it, where that has begun to arrive."""
+        super().on_response_complete()
         self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:

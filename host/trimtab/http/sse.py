@@ -111,6 +111,9 @@ class EventStreamResponse(Response):
                 )
                 async for one in self._frames:
                     await self._pass_on({"type": "http.response.body", "body": one, "more_body": True}, send)
+                if self._slot is not None:
+                    # Before the caller can know that it is over, and ask again.
+                    self._slot.release()
                 await self._pass_on({"type": "http.response.body", "body": b"", "more_body": False}, send)
             except TimeoutError:
                 return None

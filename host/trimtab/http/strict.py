@@ -68,7 +68,7 @@ def parse_json(data: bytes) -> object:
         raise MalformedError(f"the body is no JSON: {error.msg} at character {error.pos}") from error
     except RecursionError as error:
         raise _too_deep("") from error
-    if "\\u" in text or text.count("[") + text.count("{") > MAX_DEPTH:
+    if "\\u" in text or _is_deep(value):
         _check(value)
     return value
 
@@ -98,6 +98,16 @@ def _float(digits: str) -> float:
     if not math.isfinite(value):
         raise InvalidRequestError("the body has a number that is too large")
     return value
+
+
+def _is_deep(value: object) -> bool:
+    """Tell whether there are more levels than may be. Fast: most bodies are wide and flat."""
+    level, depth = [value], 0
+    while level and depth < MAX_DEPTH:
+        inner = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [one for some in inner for one in some if isinstance(one, dict | list)]
+        depth += 1
+    return bool(level)
 
 
 def _check(value: object) -> None:

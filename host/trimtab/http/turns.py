@@ -13,6 +13,7 @@ from trimtab.http.access import Owner
 from trimtab.http.answers import json_answer, problems
 from trimtab.http.errors import HttpError
 from trimtab.http.inputs import read_parts, read_user_input
+from trimtab.http.models.base import MOST_NUMBER
 from trimtab.http.models.turns import RetryBody, ToolResultsBody, Turn, TurnBody
 from trimtab.http.service import Service, Serving
 from trimtab.http.strict import StrictRoute
@@ -47,7 +48,7 @@ _LastEventId = Annotated[
         description="The number of the last event you have; goes before `after`.",
     ),
 ]
-_After = Annotated[int, Query(ge=0, le=1 << 53, description="The number of the last event you have.")]
+_After = Annotated[int, Query(ge=0, le=MOST_NUMBER, description="The number of the last event you have.")]
 _EVENTS: Final = """\
 Each event has its number as `id`, its kind as `event`, and a JSON object as `data`, with `kind` in it:
 `turn_started`, `context_ready`, `continuation_degraded`, `fallback_notice`, `model_fallback`, `text_delta`,
@@ -240,7 +241,7 @@ async def _answer(
     headers = {"Location": f"/api/v2/turns/{turn_id}"}
 
     async def gone() -> None:
-        if service.server.client_gone == "cancel":
+        if service.server.client_gone == "cancel" and not service.host.readers(turn_id):
             await service.host.cancel(turn_id, owner=owner)
 
     if streams:

@@ -98,6 +98,8 @@ class Installed:
 
 _cache: dict[tuple[str, ...], tuple[Candidate, ...]] = {}
 _cache_lock = threading.Lock()
+_built_in: dict[str, tuple[tuple[Candidate, ...], tuple[Installed, ...]]] = {}
+"""Group → the built-ins as they were read, and their rows."""
 
 
 def installed(
@@ -123,9 +125,13 @@ def installed(
 
 def built_in(group: str) -> tuple[Installed, ...]:
     """List the built-ins of a group; no other distribution is looked at."""
-    from trimtab.loading.vetting import vetted
+    own = _own()
+    known = _built_in.get(group)
+    if known is None or known[0] is not own:
+        from trimtab.loading.vetting import vetted
 
-    return vetted((one for one in _own() if one.group == group), None)
+        known = _built_in[group] = (own, vetted((one for one in own if one.group == group), None))
+    return known[1]
 
 
 def find(group: str, name: str, *, config: Config) -> Installed | None:

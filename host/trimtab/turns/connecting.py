@@ -27,6 +27,8 @@ MAX_CONNECTIONS = 512
 MAX_IDLE_CONNECTIONS = 64
 IDLE_SECONDS = 30.0
 DRAIN_SECONDS = 0.25
+_IN_ONE_GO = 16 * 1024
+"""How many bytes of an answer are read before others have their turn."""
 DRAIN_BYTES = 64 * 1024
 
 
@@ -40,6 +42,7 @@ class Reply:
         }
         self._pieces = aiter(response.aiter_stream())
         self._parts: Iterator[bytes] = iter(())
+        self._given = 0
         self._inflater: Inflater | None = None
         self._patience = patience
 
@@ -58,8 +61,11 @@ class Reply:
             if packed is None:
                 return None
             self._parts = self._unpacking().feed(packed)
-        # A few bytes may unpack to very many: other turns go on meanwhile.
-        await asyncio.sleep(0)
+        self._given += len(part)
+        if self._given >= _IN_ONE_GO:
+            # Very many may be at hand at once, as when a few bytes unpack to them: other turns go on meanwhile.
+            self._given = 0
+            await asyncio.sleep(0)
         return part
 
     def _unpacking(self) -> Inflater:

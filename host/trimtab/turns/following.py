@@ -66,11 +66,19 @@ class Following:
 
     async def aclose(self) -> None:
         """Read along no more."""
+        if self._is_known and not self._is_over:
+            self._leave()
         self._is_over = True
         self._own = None
         tail, self._tail = self._tail, None
         if tail is not None:
             await self._machinery.live.leave(tail)
+
+    def _leave(self) -> None:
+        readers = self._machinery.live.readers
+        readers[self._turn_id] -= 1
+        if not readers[self._turn_id]:
+            del readers[self._turn_id]
 
     async def batch(self, seconds: float | None = None) -> list[StoredEvent]:
         """Give the next events, at most 128; none when it is over, or was silent for so many seconds."""
@@ -92,6 +100,7 @@ class Following:
         elif runner.owner != self._owner:
             raise NotFoundError("turn", self._turn_id)
         self._is_known = True
+        self._machinery.live.readers[self._turn_id] += 1
 
     async def _iterate(self) -> AsyncGenerator[tuple[int, Mapping[str, object]], None]:
         try:

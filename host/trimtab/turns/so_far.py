@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trimtab.store.protocol import StoredEvent, StoredMessage, StoredTurn
+from trimtab.turns.ending_dead import end_if_dead
 from trimtab.turns.events import PendingCall
 from trimtab_sdk.messages import plain_text
 
@@ -36,6 +37,7 @@ class TurnSoFar:
 
 async def turn_so_far(machinery: Machinery, turn_id: str, *, owner: str) -> TurnSoFar:
     """Look at a turn. Raises NotFoundError and StoreUnavailableError."""
+    await end_if_dead(machinery, await machinery.store.get_turn(turn_id, owner=owner))
     events = await _events(machinery, turn_id, owner=owner)
     turn = await machinery.store.get_turn(turn_id, owner=owner)
     stored = await machinery.store.turn_messages(turn_id, owner=owner)

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from trimtab.store.protocol import StoredEvent, StoredTurn
-from trimtab.turns.holder import is_dead
+from trimtab.turns.ending_dead import end_if_dead
 from trimtab.turns.machinery import LOG
 from trimtab.turns.ring import PAGE, Ring
 from trimtab_sdk.errors import NotFoundError, StoreUnavailableError
@@ -62,8 +62,8 @@ class Tail:
                 self._wanted.clear()
                 while not await self._look_safely():
                     await self._rest()
-        except Exception:
-            LOG.exception("turn %s cannot be read along", self.turn_id)
+        except Exception as error:
+            LOG.error("turn %s cannot be read along", self.turn_id, exc_info=error)
             self.ring.close()
 
     async def _rest(self) -> None:
@@ -92,8 +92,8 @@ class Tail:
             return True
         store = self._machinery.store
         turn = await store.get_turn(self.turn_id, owner=self._owner)
-        if turn.state == "running":
-            await self._end_if_dead(turn)
+        if await end_if_dead(self._machinery, turn):
+            self._poked.set()
         if turn.state in ("running", "paused"):
             return False
         # It may have ended between the two questions, with events before its end.
@@ -112,9 +112,3 @@ class Tail:
         if events:
             self.ring.note_stored(events[-1].sequence)
         return bool(events)
-
-    async def _end_if_dead(self, turn: StoredTurn) -> None:
-        machinery = self._machinery
-        if turn.lease_until <= machinery.clock() or is_dead(turn.lease_holder):
-            await machinery.store.recover(now=machinery.clock(), is_dead=is_dead)
-            self._poked.set()

@@ -102,7 +102,9 @@ class ChatStreamReader:
     def _note(self, chunk: JsonObject) -> None:
         self._usage = usage_with(self._usage, chunk.get("usage"))
         for key, name in _FACTS.items():
-            if fact := _shown(chunk.get(key)):
+            told = chunk.get(key)
+            # Every chunk says the same.
+            if told is not None and told != self._facts.get(name) and (fact := _shown(told)):
                 self._facts[name] = fact
 
     def _complete(self) -> Iterator[ProviderEvent]:

@@ -23,6 +23,8 @@ _MOST = 2**53
 
 def usage_with(known: Usage | None, told: object) -> Usage | None:
     """Give the usage once a further object about it has come: where both say something, the later one."""
+    if not isinstance(told, dict):
+        return known
     figures = {name: figure for name in _PLACES if (figure := _figure(told, name)) is not None}
     if not figures:
         return known

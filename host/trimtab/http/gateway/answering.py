@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
 from starlette.responses import Response
@@ -55,6 +55,7 @@ class GatewayAnswer(Response):
         self._writer = writer
         self._slot = slot
         self._has_begun = False
+        self._told = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it, and stop at once when the caller hangs up."""
@@ -84,7 +85,7 @@ class GatewayAnswer(Response):
         answer: Answer | None = None
         async with aclosing(self._source.batches()) as batches:  # type: ignore[type-var]
             async for batch in batches:
-                self._writer.take(batch)
+                self._writer.hear(batch)
                 answer = _answer_in(batch) or answer
         if answer is None:
             raise AssertionError("what is heard to its end has an answer")
@@ -102,22 +103,21 @@ class GatewayAnswer(Response):
             await send({"type": "http.response.body", "body": told})
 
     async def _pass_on(self, batches: AsyncIterator[Sequence[object]], send: Send) -> None:
-        coming = asyncio.ensure_future(_next(batches))
+        beating = asyncio.ensure_future(self._beat(send))
         try:
-            while True:
-                done, _ = await asyncio.wait({coming}, timeout=HEARTBEAT_SECONDS)
-                if not done:
-                    await self._say(KEEP_ALIVE, send)
-                    continue
-                batch = coming.result()
-                if batch is None:
-                    return
-                coming = asyncio.ensure_future(_next(batches))
+            async for batch in batches:
                 await self._pass_batch(batch, send)
         finally:
-            if not coming.done():
-                coming.cancel()
-                await asyncio.wait({coming})
+            beating.cancel()
+
+    async def _beat(self, send: Send) -> None:
+        """Say something whenever there was silence, so that nobody between takes the stream for dead."""
+        while True:
+            told = self._told
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            if told == self._told:
+                with suppress(OSError):
+                    await self._say(KEEP_ALIVE, send)
 
     async def _pass_batch(self, batch: Sequence[object], send: Send) -> None:
         self._writer.model = self._source.model
@@ -128,12 +128,18 @@ class GatewayAnswer(Response):
                 await self._say(told, send)
             return
         told += self._writer.end(answer) + await self._comment() + DONE
+        if self._slot is not None:
+            # Before the caller can know that it is over, and ask again.
+            self._slot.release()
         await self._say(told, send, last=True)
 
     async def _say(self, told: bytes, send: Send, *, last: bool = False) -> None:
+        self._told += 1
         if not self._has_begun:
-            self._has_begun = True
-            await send(_start(200, await self._told_headers() | _OF_STREAMS))
+            headers = await self._told_headers()
+            if not self._has_begun:
+                self._has_begun = True
+                await send(_start(200, headers | _OF_STREAMS))
         await send({"type": "http.response.body", "body": told, "more_body": not last})
 
     async def _told_headers(self) -> dict[str, str]:
@@ -157,10 +163,6 @@ class GatewayAnswer(Response):
         }
         await send(_start(told.status, headers))
         await send({"type": "http.response.body", "body": body})
-
-
-async def _next(batches: AsyncIterator[Sequence[object]]) -> Sequence[object] | None:
-    return await anext(batches, None)
 
 
 def _answer_in(batch: Sequence[object]) -> Answer | None:

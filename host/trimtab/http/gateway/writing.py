@@ -55,6 +55,11 @@ class Writer:
         """Take events that arrived together; give their chunks, pieces of one kind joined."""
         return b"".join(self._chunk(delta) for delta in self._deltas(events))
 
+    def hear(self, events: Sequence[object]) -> None:
+        """Take events that arrived together, for an answer that is given whole."""
+        for _ in self._deltas(events):
+            pass
+
     def end(self, answer: Answer) -> bytes:
         """Give the last chunks, without the account and `[DONE]`."""
         rest = self._rest(answer)

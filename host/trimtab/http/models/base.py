@@ -14,6 +14,8 @@ def whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+MOST_NUMBER = (1 << 31) - 1
+"""The largest number of a message or an event that a store has."""
 Revision: TypeAlias = Annotated[int, Field(ge=1, le=1 << 53), BeforeValidator(whole)]
 Id: TypeAlias = Annotated[str, Field(min_length=1, max_length=255)]
 JsonObject: TypeAlias = dict[str, JsonValue]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from trimtab.continuation import EMPTY_CHAIN, HistoryChain
 from trimtab.fitting.carried_json import dump_carried, facts_of, load_carried
-from trimtab.fitting.carrying import NOTHING
+from trimtab.fitting.carrying import NOTHING, Carried
 from trimtab.fitting.held import HeldConversation, HeldFit
 from trimtab.memo_json import MemoJson
 from trimtab.opening import count_key
@@ -103,26 +103,28 @@ class ChatContext:
 
 
 def open_context(
-    recipe: Recipe, chat: StoredChat, stored: Sequence[StoredMessage], *, running: str = ""
+    recipe: Recipe,
+    chat: StoredChat,
+    stored: Sequence[StoredMessage],
+    *,
+    running: str = "",
+    carried: Carried = NOTHING,
 ) -> ChatContext:
     """Decode a chat for a recipe, with the counts and the edit that are stored, as far as they still hold.
 
-    `running` is the id of a turn that goes on.
+    `running` is the id of a turn that goes on. `carried` is the edit to begin with where none is stored.
     """
     reader = recipe.reader
     read, _ = reader.read(reader.empty(), stored, running=running, lasting=False)
     key = count_key(recipe.setup)
     costs = _known_costs(stored, key)
     pins = [one.message.id for one in stored if one.message.pinned]
-    carried = load_carried(
+    own = load_carried(
         chat.carried,
         facts=facts_of(recipe.setup, pins=pins, as_of=chat.revision),
         messages={one.message.id: one.changed for one in stored},
     )
-    held = HeldConversation(
-        recipe.setup, read.decoded, notes=recipe.notes, costs=costs, carried=carried or NOTHING
-    )
-    known = {one.message.id: one for one in stored}
+    held = HeldConversation(recipe.setup, read.decoded, notes=recipe.notes, costs=costs, carried=own or carried)
     known = {one.message.id: one for one in stored}
     bound = bind(recipe)
     if bound is not None:

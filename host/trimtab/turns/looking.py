@@ -78,7 +78,7 @@ async def preview_chat(machinery: Machinery, ask: Ask) -> Preview:
 
 async def preview_question(machinery: Machinery, question: Question) -> Preview:
     """Make ready what would be sent for messages without a chat. Raises what a generation would raise."""
-    return _preview_of((await begin_generation(machinery, question)).the_ready)
+    return _preview_of((await begin_generation(machinery, question, looking=True)).the_ready)
 
 
 def _preview_of(ready: Ready) -> Preview:

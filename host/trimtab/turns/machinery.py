@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from trimtab.turns.heartbeat import LEASE_SECONDS
+from trimtab.turns.remembered import RememberedEdits
 from trimtab.turns.tools import ToolBox, ToolLimits
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Machinery:
       no chat.
     - `lease_seconds`: for how long a turn is leased without a sign of life.
     - `live` knows the turns that are read along.
+    - `edits` are those of conversations that are stored nowhere.
     - `prune_at`: when old events are to be dropped next.
     """
 
@@ -62,6 +64,7 @@ class Machinery:
     live: LiveTurns
     tool_limits: ToolLimits = field(default_factory=ToolLimits)
     lease_seconds: float = LEASE_SECONDS
+    edits: RememberedEdits = field(default_factory=RememberedEdits)
     prune_at: float = 0.0
     running: dict[str, TurnRunner] = field(default_factory=dict)
     stale: dict[str, tuple[str, str]] = field(default_factory=dict)

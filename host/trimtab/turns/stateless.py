@@ -7,6 +7,7 @@ turn writes to the store is held in memory here, and gone when the answer is ove
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from uuid import uuid4
 
 from trimtab.fitting.allocation import gc_paused
+from trimtab.fitting.carrying import Carried
 from trimtab.fitting.held import HeldConversation
 from trimtab.fitting.outside import clean_input
 from trimtab.formats import find_codec
@@ -30,11 +32,13 @@ from trimtab.turns.held_chats import HeldChat
 from trimtab.turns.messages import as_stored, messages_of_answer
 from trimtab.turns.reading import ReadChat, Reader
 from trimtab.turns.recipe import Recipe
+from trimtab.turns.remembered import links_of
 from trimtab.turns.settings import ChatSettings
 from trimtab.turns.starting import open_recipe
 from trimtab.turns.telling import tell_context
 from trimtab.turns.work import TurnWork
 from trimtab.usage import sum_usage
+from trimtab_sdk.codec import Codec
 from trimtab_sdk.errors import HostStoppingError, InvalidRequestError, TurnInterruptedError
 from trimtab_sdk.messages import Message
 from trimtab_sdk.provider import Answer, ProviderEvent, ToolSpec
@@ -201,25 +205,32 @@ class _InMemory:
         self._work.messages += as_stored(new, turn_id=self._work.turn.id)
 
 
-async def begin_generation(machinery: Machinery, question: Question) -> TurnWork:
-    """Make the first call ready. Raises what a fit raises, and what there is to say of provider and settings."""
+async def begin_generation(machinery: Machinery, question: Question, *, looking: bool = False) -> TurnWork:
+    """Make the first call ready; with `looking`, leave nothing behind.
+
+    Raises what a fit raises, and what there is to say of provider and settings.
+    """
     if machinery.live.is_stopping:
         raise HostStoppingError("this host is about to stop and answers nothing new; ask another one, or later")
     recipe = await open_recipe(machinery, "", question.settings, question.tools)
-    return await machinery.in_pool(_opened, machinery, question, recipe, now=machinery.clock())
+    return await machinery.in_pool(_opened, machinery, question, recipe, now=machinery.clock(), looking=looking)
 
 
-def _opened(machinery: Machinery, question: Question, recipe: Recipe, *, now: float) -> TurnWork:
+def _opened(machinery: Machinery, question: Question, recipe: Recipe, *, now: float, looking: bool) -> TurnWork:
     turn = _turn_of(question, now=now)
     chat = StoredChat(id="", owner=question.owner, settings={})
     with gc_paused():
-        context = _read(machinery, question, recipe, chat, turn.id)
+        said = _clean(machinery, question)
+        links = links_of(said.name(question.owner, recipe), said.items)
+        context = _read(said, recipe, chat, turn.id, carried=machinery.edits.find(links))
         generation = Generation(generation_id=turn.id, chat_id="", turn_id=turn.id, now=now)
         ready = ready_call(context, Standing(), generation)
     if not ready.call.prompt.messages:
         raise InvalidRequestError(
             "nothing of these messages can be sent: they are empty, or results without a call", path="messages"
         )
+    if links and not looking:
+        machinery.edits.note(links[-1], context.held.carried)
     return TurnWork(
         chat=chat,
         turn=turn,
@@ -251,8 +262,29 @@ def _turn_of(question: Question, *, now: float) -> StoredTurn:
     )
 
 
-def _read(machinery: Machinery, question: Question, recipe: Recipe, chat: StoredChat, turn_id: str) -> ChatContext:
-    """Read the messages for the provider: as they are where they are in its format, else as somebody else's."""
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What was said, cleaned, and the codec that reads it."""
+
+    data: object
+    codec: Codec
+    replaced: Sequence[str]
+
+    @property
+    def items(self) -> list[object]:
+        """The messages as they came."""
+        if isinstance(self.data, dict):
+            return next((value for key in _LISTS if isinstance(value := self.data.get(key), list)), [])
+        return self.data if isinstance(self.data, list) else []
+
+    def name(self, owner: str, recipe: Recipe) -> str:
+        """Name all that an edit hangs on besides the messages."""
+        fields = self.data if isinstance(self.data, dict) else {}
+        rest = {key: value for key, value in fields.items() if key not in _LISTS}
+        return json.dumps([owner, recipe.key, self.codec.name, rest], sort_keys=True)
+
+
+def _clean(machinery: Machinery, question: Question) -> _Said:
     cleaned = clean_input(_said(question.messages))
     codec = find_codec(
         cleaned.data,
@@ -261,17 +293,23 @@ def _read(machinery: Machinery, question: Question, recipe: Recipe, chat: Stored
         registry=machinery.registry,
         config=machinery.config,
     )
-    recipe = replace(recipe, notes=(*recipe.notes, *replaced_note(cleaned.replaced)))
+    return _Said(cleaned.data, codec, cleaned.replaced)
+
+
+def _read(said: _Said, recipe: Recipe, chat: StoredChat, turn_id: str, *, carried: Carried) -> ChatContext:
+    """Read the messages for the provider: as they are where they are in its format, else as somebody else's."""
+    codec = said.codec
+    recipe = replace(recipe, notes=(*recipe.notes, *replaced_note(said.replaced)))
     if codec.name == recipe.reader.codec.name:
-        decoded = codec.decode(_recalled(cleaned.data, recipe.reader))
+        decoded = codec.decode(_recalled(said.data, recipe.reader))
         stored = _as_stored(decoded.messages)
         _check_asks(stored)
-        held = HeldConversation(recipe.setup, decoded, notes=recipe.notes)
+        held = HeldConversation(recipe.setup, decoded, notes=recipe.notes, carried=carried)
         known = {one.message.id: one for one in stored}
         return ChatContext(recipe, ReadChat(decoded, decoded.messages), held, known, count_key(recipe.setup))
-    stored = _as_stored(codec.decode(cleaned.data).messages)
+    stored = _as_stored(codec.decode(said.data).messages)
     _check_asks(stored)
-    return open_context(recipe, chat, stored, running=turn_id)
+    return open_context(recipe, chat, stored, running=turn_id, carried=carried)
 
 
 def _said(given: object) -> object:

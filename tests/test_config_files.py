@@ -64,6 +64,10 @@ def test_every_field_can_be_written_as_it_is_called_in_python(tmp_path: Path) ->
 
         [providers.local]
         base_url = "http://127.0.0.1:8000/v1"
+
+        [server]
+        port = 9000
+        tokens = {ann = "ANN_TOKEN"}
         """,
     )
 
@@ -84,6 +88,7 @@ def test_every_field_can_be_written_as_it_is_called_in_python(tmp_path: Path) ->
         grants={"recap": {"meta": ["lang"]}},
         models={"my-model": {"context_limit": 32768}},
         providers={"local": {"base_url": "http://127.0.0.1:8000/v1"}},
+        server={"port": 9000, "tokens": {"ann": "ANN_TOKEN"}},
     )
     assert set(Config.model_fields) == config.model_fields_set
 

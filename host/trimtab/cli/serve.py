@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import click
 
 from trimtab.cli.options import with_config
-from trimtab_sdk.errors import ConfigError
 
 if TYPE_CHECKING:
     from trimtab.config import Config, Server
@@ -62,6 +61,8 @@ def serve_command(
 def _require() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
+        from trimtab_sdk.errors import ConfigError
+
         raise ConfigError(
             f"serving needs the extra `http` ({', '.join(missing)} not installed): pip install 'trimtab[http]'"
         )

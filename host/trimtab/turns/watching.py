@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import select
 import ssl
 from collections.abc import Iterable
+from typing import Protocol
 
 import httpcore
+
+
+class _HasDescriptor(Protocol):
+    def fileno(self) -> int: ...
 
 
 class SilentCloseError(httpcore.ReadError):
@@ -18,6 +24,7 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
         self._silent = True
+        self._socket: _HasDescriptor | None = None
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         try:
@@ -44,7 +51,23 @@ class _WatchedStream(httpcore.AsyncNetworkStream):
         return _WatchedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> object:
-        return self._stream.get_extra_info(info)
+        if info != "is_readable":
+            return self._stream.get_extra_info(info)
+        # Asked of every idle connection for every request, and dear to ask the backend.
+        if self._socket is None:
+            self._socket = self._stream.get_extra_info("socket")
+        return _is_readable(self._socket)
+
+
+def _is_readable(socket: _HasDescriptor | None) -> bool:
+    """Tell whether reading would give something at once, if only the end; a closed socket does."""
+    if socket is None or (descriptor := socket.fileno()) < 0:
+        return True
+    if not hasattr(select, "poll"):
+        return bool(select.select([descriptor], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class WatchedBackend(httpcore.AsyncNetworkBackend):

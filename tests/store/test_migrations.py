@@ -13,10 +13,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import Connection, create_engine, inspect, text
 
 import trimtab.store
 from store.stories import begin, new_chat
+from trimtab.store.migrating import _upgrade
 from trimtab.store.opening import open_store
 from trimtab.store.protocol import StoredTurn
 from trimtab.store.schema import HEAD, KNOWN, VERSION_TABLE, metadata
@@ -50,8 +51,39 @@ def test_the_migrations_make_what_the_code_describes(empty_place: str) -> None:
     assert [one["unique"] for one in live] in ([True], [1])
 
 
-def test_opening_again_changes_nothing_and_imports_no_alembic(empty_place: str) -> None:
+def test_tables_that_are_made_at_once_are_those_that_the_migrations_make(empty_place: str) -> None:
     asyncio.run(_open(empty_place))
+    url = empty_place if "://" in empty_place else f"sqlite:///{empty_place}"
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        made = _described(connection)
+        for name in [*reversed(metadata.sorted_tables), VERSION_TABLE]:
+            connection.execute(text(f"DROP TABLE {name}"))
+        assert inspect(connection).get_table_names() == []
+        _upgrade(connection)
+        assert _described(connection) == made
+    engine.dispose()
+
+
+def _described(connection: Connection) -> dict[str, object]:
+    """Everything that a database says of its tables, but for the order of their columns."""
+    found = inspect(connection)
+    told: dict[str, object] = {}
+    for name in found.get_table_names():
+        columns = {one["name"]: (str(one["type"]), one["nullable"]) for one in found.get_columns(name)}
+        keys = [(one["constrained_columns"], one["referred_table"]) for one in found.get_foreign_keys(name)]
+        indexes = [(one["name"], one["column_names"], bool(one["unique"])) for one in found.get_indexes(name)]
+        uniques = sorted(one["column_names"] for one in found.get_unique_constraints(name))
+        first = found.get_pk_constraint(name)["constrained_columns"]
+        told[name] = (columns, sorted(keys), sorted(indexes, key=str), uniques, first)
+    told["version"] = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).all()
+    return told
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_opening_a_store_that_is_new_or_up_to_date_imports_no_alembic(empty_place: str, made: bool) -> None:
+    if made:
+        asyncio.run(_open(empty_place))
     program = (
         "import asyncio, sys\n"
         "from trimtab.store.opening import open_store\n"

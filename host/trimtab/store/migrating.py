@@ -5,10 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, Engine, column, inspect, select, table, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    MetaData,
+    String,
+    Table,
+    column,
+    inspect,
+    select,
+    table,
+    text,
+)
 
 from trimtab.store.addresses import Address
-from trimtab.store.schema import HEAD, KNOWN, VERSION_TABLE
+from trimtab.store.schema import HEAD, KNOWN, VERSION_TABLE, metadata
 from trimtab_sdk.errors import StoreUnavailableError
 
 _LOCK: Final = 0x7472696D
@@ -27,7 +39,7 @@ def bring_up_to_date(writer: Engine, address: Address) -> None:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         if not _is_current(connection, address):
-            _upgrade(connection)
+            _make_or_upgrade(connection)
 
 
 def _is_current(connection: Connection, address: Address) -> bool:
@@ -48,6 +60,24 @@ def revision_of(connection: Connection) -> str | None:
         return None
     found = connection.execute(select(column("version_num")).select_from(table(VERSION_TABLE))).scalar()
     return None if found is None else str(found)
+
+
+def _make_or_upgrade(connection: Connection) -> None:
+    """Make the tables where there is none of them; else go up revision by revision.
+
+    An empty database needs no history, and alembic takes longer to import than the tables to be made.
+    """
+    if any(inspect(connection).has_table(name) for name in (*metadata.tables, VERSION_TABLE)):
+        _upgrade(connection)
+        return
+    metadata.create_all(connection)
+    versions = Table(
+        VERSION_TABLE,
+        MetaData(),
+        Column("version_num", String(32), primary_key=True, nullable=False),
+    )
+    versions.create(connection)
+    connection.execute(versions.insert(), {"version_num": HEAD})
 
 
 def _upgrade(connection: Connection) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
-from trimtab.http.models.base import Body, Id, JsonObject, Revision, Shape, whole
+from trimtab.http.models.base import Body, Id, JsonObject, Names, Revision, Shape, whole
 
 _Tokens: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000_000), BeforeValidator(whole)]
 _Reserve: TypeAlias = Annotated[int, Field(ge=0, le=1_000_000_000), BeforeValidator(whole)]
@@ -89,7 +89,7 @@ class NewChatBody(ChatSettingsBody):
     system: Annotated[str | None, Field(description="The system text, the first message.")] = None
     messages: Messages = Field(default_factory=list)
     format: Annotated[str | None, Field(description="The format of `messages`, where that is not clear.")] = None
-    tools: Annotated[list[str] | None, Field(description="Which of the host's tools; null means all.")] = None
+    tools: Annotated[Names | None, Field(description="Which of the host's tools; null means all.")] = None
     max_steps: _Steps = 20
 
     def settings(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class ChatPatch(Body):
     max_output_tokens: _Tokens | None = None
     options: JsonObject = Field(default_factory=dict)
     response_format: JsonObject | None = None
-    tools: list[str] | None = None
+    tools: Names | None = None
     max_steps: _Steps = Field(default_factory=int)
 
     def settings(self) -> dict[str, Any]:

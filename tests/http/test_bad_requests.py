@@ -13,6 +13,7 @@ from http_helpers import DRY, problem_of
 
 pytestmark = pytest.mark.anyio
 JSON = {"Content-Type": "application/json"}
+LONG = "x" * (128 << 10)
 MANY: list[object] = [{"kind": "text", "text": "x"}, *[1] * 1000]
 
 
@@ -231,3 +232,27 @@ async def test_a_list_of_what_it_cannot_hold_is_refused_at_the_first(
     # Of a text, a list or an object each one is told.
     assert len(errors) <= 3
     assert where in [one["path"] for one in errors]
+
+
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [
+        ({"options": {"a": LONG}}, "options"),
+        ({"responseFormat": {"a": LONG}}, "responseFormat"),
+        ({"contextSettings": {"strategy": {"a": LONG}}}, "contextSettings.strategy"),
+        ({"tools": ["a"] * 1025}, "tools"),
+        ({"tools": ["a" * 257]}, "tools[0]"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+async def test_a_chat_keeps_no_settings_that_would_make_a_list_of_chats_endless(
+    client: httpx.AsyncClient, settings: dict[str, Any], path: str
+) -> None:
+    chat = (await client.post("/api/v2/chats", json=DRY)).json()
+    for answer in (
+        await client.post("/api/v2/chats", json={**DRY, **settings}),
+        await client.patch(f"/api/v2/chats/{chat['id']}", json=settings),
+    ):
+        assert problem_of(answer, 400, "INVALID_REQUEST")["path"] == path
+
+    assert (await client.get("/api/v2/chats")).json()["chats"] == [chat]

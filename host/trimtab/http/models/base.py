@@ -39,7 +39,6 @@ def _only(kind: type, named: str) -> BeforeValidator:
 ONLY_OBJECTS = _only(dict, "an object")
 ONLY_TEXTS = _only(str, "a text")
 JsonObjects: TypeAlias = Annotated[list[JsonObject], ONLY_OBJECTS]
-Names: TypeAlias = Annotated[list[str], ONLY_TEXTS]
 
 
 class Body(BaseModel):

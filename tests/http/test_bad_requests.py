@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import httpx
@@ -12,6 +13,8 @@ from http_helpers import DRY, problem_of
 
 pytestmark = pytest.mark.anyio
 JSON = {"Content-Type": "application/json"}
+LONG = "x" * (128 << 10)
+MANY: list[object] = [{"kind": "text", "text": "x"}, *[1] * 1000]
 
 
 def with_system(text: str) -> bytes:
@@ -178,3 +181,78 @@ async def test_the_largest_number_is_behind_all_messages(client: httpx.AsyncClie
     page = await client.get(f"/api/v2/chats/{chat['id']}/messages", params={"after": 2**31 - 1})
 
     assert page.json() == {"messages": [], "nextAfter": None}
+
+
+async def test_a_long_key_is_not_spelled_out_for_each_value_below_it(client: httpx.AsyncClient) -> None:
+    key = "k" * 20_000
+    body = f'{{"{key}": [{"0, " * 50_000}"\\u0000"]}}'.encode()
+
+    tracemalloc.start()
+    try:
+        problem = problem_of(
+            await client.post("/api/v2/chats", content=body, headers=JSON), 422, "INVALID_REQUEST"
+        )
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert problem["path"] == "k" * 200
+    assert most < 100 * len(body)
+
+
+async def test_a_key_that_stands_twice_is_told_by_its_beginning(client: httpx.AsyncClient) -> None:
+    key = "k" * 20_000
+    answer = await client.post("/api/v2/chats", content=f'{{"{key}": 1, "{key}": 2}}', headers=JSON)
+
+    assert problem_of(answer, 400, "INVALID_REQUEST")["path"] == "k" * 200
+    assert len(answer.content) < 2000
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "where"),
+    [
+        ("/api/v2/chats", {**DRY, "tools": ["a", *[1] * 1000]}, "tools[1]"),
+        ("/api/v2/chats/x/turns", {"input": MANY}, "input[1]"),
+        ("/api/v2/chats/x/messages/y", {"parts": MANY}, "parts[1]"),
+        ("/api/v2/turns/x/tool-results", {"results": [{"callId": "c", "content": MANY}]}, "results[0].content[1]"),
+        ("/api/v2/context-preview", {"chatId": "x", "input": MANY}, "input[1]"),
+        ("/v1/chat/completions", {"model": "gpt-4o", "messages": MANY}, "messages[1]"),
+        ("/v1/chat/completions", {"model": "gpt-4o", "messages": [{}], "tools": MANY}, "tools[1]"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+async def test_a_list_of_what_it_cannot_hold_is_refused_at_the_first(
+    client: httpx.AsyncClient, path: str, body: dict[str, Any], where: str
+) -> None:
+    answer = await client.request("PATCH" if "messages/" in path else "POST", path, json=body)
+    told = answer.json()
+    errors = told["error"]["trimtab"]["details"]["errors"] if "error" in told else told["errors"]
+
+    assert answer.status_code == 400
+    # Of a text, a list or an object each one is told.
+    assert len(errors) <= 3
+    assert where in [one["path"] for one in errors]
+
+
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [
+        ({"options": {"a": LONG}}, "options"),
+        ({"responseFormat": {"a": LONG}}, "responseFormat"),
+        ({"contextSettings": {"strategy": {"a": LONG}}}, "contextSettings.strategy"),
+        ({"tools": ["a"] * 1025}, "tools"),
+        ({"tools": ["a" * 257]}, "tools[0]"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+async def test_a_chat_keeps_no_settings_that_would_make_a_list_of_chats_endless(
+    client: httpx.AsyncClient, settings: dict[str, Any], path: str
+) -> None:
+    chat = (await client.post("/api/v2/chats", json=DRY)).json()
+    for answer in (
+        await client.post("/api/v2/chats", json={**DRY, **settings}),
+        await client.patch(f"/api/v2/chats/{chat['id']}", json=settings),
+    ):
+        assert problem_of(answer, 400, "INVALID_REQUEST")["path"] == path
+
+    assert (await client.get("/api/v2/chats")).json()["chats"] == [chat]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import select
 import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import partial
 
 import pytest
 from fastapi import FastAPI
 
-from http_helpers import DRY, asgi_client, make_app, problem_of, running
+from http_helpers import ANN, DRY, TOKENS, asgi_client, make_app, problem_of, running
 from trimtab.config import Server
 from trimtab.http.errors import HttpError
 from trimtab.http.serving import Connection
@@ -147,3 +149,118 @@ def test_a_second_head_that_does_not_arrive_is_not_waited_for_either(place: str)
         while piece := caller.recv(4096):
             told += piece
     assert told.count(b"HTTP/1.1 200") == 1
+
+
+def told_until_closed(caller: socket.socket) -> bytes:
+    """All that comes until the other end closes."""
+    caller.settimeout(10)
+    told = b""
+    try:
+        while piece := caller.recv(65536):
+            told += piece
+    except ConnectionResetError:
+        pass
+    return told
+
+
+UNREAD = b"POST /api/v2/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n"
+
+
+def test_the_rest_of_a_body_that_nobody_reads_is_not_waited_for(place: str) -> None:
+    with (
+        running(make_app(place), http=partial(Connection, 0.05)) as server,
+        socket.create_connection(("127.0.0.1", server.port)) as caller,
+    ):
+        caller.sendall(UNREAD)
+        told = caller.recv(4096)
+        caller.sendall(b"x")
+        told += told_until_closed(caller)
+    assert told.count(b"HTTP/1.1 404") == 1
+
+
+def test_a_connection_rests_no_longer_after_a_body_that_nobody_read(place: str) -> None:
+    with (
+        running(make_app(place), http=partial(Connection, 20), timeout_keep_alive=1) as server,
+        socket.create_connection(("127.0.0.1", server.port)) as caller,
+    ):
+        caller.sendall(UNREAD)
+        told = caller.recv(4096)
+        caller.sendall(b"xxxxx")
+        told += told_until_closed(caller)
+    assert told.count(b"HTTP/1.1 404") == 1
+
+
+def unread_answers(port: int) -> socket.socket:
+    """A connection that asks for far more than it takes."""
+    caller = socket.socket()
+    caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    caller.connect(("127.0.0.1", port))
+    caller.settimeout(0.5)
+    asked = b"GET /api/v2/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n" * 500
+    with suppress(TimeoutError, ConnectionError):
+        while True:
+            caller.sendall(asked)
+    return caller
+
+
+def test_who_takes_nothing_of_its_answers_is_let_go(place: str) -> None:
+    connection = partial(Connection, 20, send_seconds=0.05)
+    with (
+        running(make_app(place), http=connection) as server,
+        unread_answers(server.port) as caller,
+    ):
+        poll = select.poll()
+        poll.register(caller, 0)
+        # Nothing is asked for but the news that the other end is gone.
+        assert poll.poll(10_000) != []
+
+
+def test_an_error_that_nobody_reads_takes_no_room_from_others(place: str) -> None:
+    app = make_app(place, server=Server(max_requests=1, tokens=TOKENS))
+    with (
+        running(app, http=partial(Connection, 20)) as server,
+        unread_answers(server.port),
+        server.client(headers=ANN) as client,
+    ):
+        assert client.get("/api/v2/chats").status_code == 200
+
+
+CHUNKED = b"POST /api/v2/nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+
+
+def test_what_is_no_http_behind_an_answer_ends_the_connection_alone(
+    place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        running(make_app(place), http=partial(Connection, 20)) as server,
+        socket.create_connection(("127.0.0.1", server.port)) as caller,
+    ):
+        caller.sendall(CHUNKED + b"\r\n")
+        told = caller.recv(4096)
+        caller.sendall(b"no length\r\n")
+        told += told_until_closed(caller)
+    assert told.count(b"HTTP/1.1 404") == told.count(b"HTTP/1.1") == 1
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+def test_what_is_no_http_is_answered_with_the_headers_of_every_answer(place: str) -> None:
+    with (
+        running(make_app(place), http=partial(Connection, 20)) as server,
+        socket.create_connection(("127.0.0.1", server.port)) as caller,
+    ):
+        caller.sendall(b"GET /api/v2/health HTTP/1.1\r\nHost : localhost\r\n\r\n")
+        told = told_until_closed(caller)
+    assert told.startswith(b"HTTP/1.1 400 ")
+    assert b"x-content-type-options: nosniff\r\n" in told
+    assert b"cache-control: no-store\r\n" in told
+
+
+def test_nothing_is_taken_for_a_request_behind_a_body_with_two_lengths(place: str) -> None:
+    second = b"GET /api/v2/health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with (
+        running(make_app(place), http=partial(Connection, 20)) as server,
+        socket.create_connection(("127.0.0.1", server.port)) as caller,
+    ):
+        caller.sendall(CHUNKED + b"Content-Length: 5\r\n\r\n0\r\n\r\n" + second)
+        told = told_until_closed(caller)
+    assert told.count(b"HTTP/1.1 404") == told.count(b"HTTP/1.1") == 1

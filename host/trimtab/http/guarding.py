@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("trimtab.http")
 _ACCESS = logging.getLogger("trimtab.http.access")
 _REQUEST_ID: Final = "trimtab.request_id"
-_SECURITY: Final = (
+SECURITY: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cache-control", b"no-store"),
 )
-_SECURED: Final = frozenset(name for name, _ in _SECURITY)
+"""The headers of every answer."""
+_SECURED: Final = frozenset(name for name, _ in SECURITY)
 _BUSY_SECONDS: Final = "1"
 
 
@@ -120,7 +121,9 @@ class _Visit:
         if any(name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in kept):
             # A stream has a slot of its own, and may be open for an hour.
             self._count_out()
-        return [*kept, *_SECURITY, *self._for_page(kept), (b"x-request-id", self._scope[_REQUEST_ID].encode())]
+        if _has_two_lengths(self._scope):
+            kept.append((b"connection", b"close"))
+        return [*kept, *SECURITY, *self._for_page(kept), (b"x-request-id", self._scope[_REQUEST_ID].encode())]
 
     def _for_page(self, headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
         """Let a page that is named read also what was refused before its room in the app was reached."""
@@ -135,6 +138,8 @@ class _Visit:
         if normalize_error(error).code == "INTERNAL_ERROR":
             _LOG.error("request %s failed", self._scope[_REQUEST_ID], exc_info=error)
         if not self.status:
+            # The work is done, and who asked may be slow to read what it came to.
+            self._count_out()
             response = error_response(error, path=self._scope["path"], request_id=self._scope[_REQUEST_ID])
             await response(self._scope, receive, self.send)
 
@@ -150,6 +155,11 @@ class _Visit:
             self.seconds * 1000,
             self._scope[_REQUEST_ID],
         )
+
+
+def _has_two_lengths(scope: Scope) -> bool:
+    """Tell whether a proxy may see another end of the body, and so another next request (RFC 9112, 6.3)."""
+    return {b"transfer-encoding", b"content-length"} <= {name for name, _ in scope["headers"]}
 
 
 def check_head(scope: Scope, server: Server) -> None:

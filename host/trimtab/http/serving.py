@@ -18,6 +18,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trimtab.http.app import create_app
+from trimtab.http.guarding import SECURITY
+from trimtab.http.sse import SEND_SECONDS
 from trimtab_sdk.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -132,43 +134,94 @@ class _Uvicorn(uvicorn.Server):
 
 
 class Connection(H11Protocol):
-    """A connection that is closed when the head of a request takes too long to arrive."""
+    """A connection that is closed when its caller keeps it waiting.
 
-    def __init__(self, head_seconds: float, **options: Any) -> None:
+    That is: when the head of a request takes too long to arrive, or the rest of a body whose request has been
+    answered, or when nothing is taken of an answer for `send_seconds`.
+    """
+
+    def __init__(self, head_seconds: float, *, send_seconds: float = SEND_SECONDS, **options: Any) -> None:
         super().__init__(**options)
         self._head_seconds = head_seconds
+        self._send_seconds = send_seconds
         self._head_timer: asyncio.TimerHandle | None = None
+        self._reader_timer: asyncio.TimerHandle | None = None
         self._is_new = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a head."""
         super().connection_made(transport)
-        self._watch_head()
+        self._watch()
 
     def data_received(self, data: bytes) -> None:
         """Take a piece, and wait on where the head is not whole."""
         super().data_received(data)
-        self._watch_head()
+        self._watch()
 
     def on_response_complete(self) -> None:
         """Wait for what is behind it, where that has begun to arrive."""
         super().on_response_complete()
-        self._watch_head()
+        self._watch()
+
+    def pause_writing(self) -> None:
+        """Wait for the caller to take what is there."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP; close where an answer has begun, or is there."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            text = msg.encode("ascii")
+            headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close"), *SECURITY]
+            head = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+            for event in (head, h11.Data(data=text), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self._close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
-        self._forget_timer()
+        self._forget_head()
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
         super().connection_lost(exc)
 
-    def _watch_head(self) -> None:
-        waits = self.conn.their_state is h11.IDLE and (self._is_new or bool(self.conn.trailing_data[0]))
-        if not waits:
-            self._is_new = False
-            self._forget_timer()
-        elif self._head_timer is None:
-            self._head_timer = self.loop.call_later(self._head_seconds, self.transport.close)
+    def _watch(self) -> None:
+        self._watch_reader()
+        if self._waits_for_caller():
+            if self._head_timer is None:
+                self._head_timer = self.loop.call_later(self._head_seconds, self._close)
+            return
+        self._is_new = False
+        self._forget_head()
+        if self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None:
+            # What came was the rest of a body that nobody read; uvicorn has stopped its own timer for it.
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
-    def _forget_timer(self) -> None:
+    def _waits_for_caller(self) -> bool:
+        if self.conn.their_state is h11.SEND_BODY:
+            return self.cycle is not None and self.cycle.response_complete
+        return self.conn.their_state is h11.IDLE and (self._is_new or bool(self.conn.trailing_data[0]))
+
+    def _forget_head(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def _close(self) -> None:
+        self.transport.close()
+        self._watch_reader()
+
+    def _watch_reader(self) -> None:
+        """See to it that what has been written is taken: a connection that is closing waits for that, too."""
+        left = self.transport.get_write_buffer_size()
+        if left and self._reader_timer is None:
+            self._reader_timer = self.loop.call_later(self._send_seconds, self._look_at_reader, left)
+
+    def _look_at_reader(self, before: int) -> None:
+        self._reader_timer = None
+        if self.transport.get_write_buffer_size() >= before:
+            self.transport.abort()
+        else:
+            self._watch_reader()

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Coroutine, Iterator
 from email.message import Message
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
@@ -20,6 +20,8 @@ _ARGUMENTS: Final = "arguments"
 _LEAST_INT: Final = -(1 << 63)
 _MOST_INT: Final = (1 << 63) - 1
 _LONGEST_INT: Final = 20
+_LONGEST_PATH: Final = 200
+_Place: TypeAlias = "tuple[int | str, _Place] | None"
 
 
 class StrictRoute(APIRoute):
@@ -78,7 +80,9 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(made) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise MalformedError(f"the key {twice!r} stands twice in one object", path=twice)
+        raise MalformedError(
+            f"the key {twice[:_LONGEST_PATH]!r} stands twice in one object", path=twice[:_LONGEST_PATH]
+        )
     return made
 
 
@@ -112,28 +116,46 @@ def _is_deep(value: object) -> bool:
 
 def _check(value: object) -> None:
     """Look at every text and every level. Without recursion: how deep it goes is what is looked for."""
-    waiting: list[tuple[object, str, int]] = [(value, "", 0)]
+    # A place is its last step and the place around it: spelled out for each of a million values below one long
+    # key, the paths would take a million times the key.
+    waiting: list[tuple[object, _Place, int]] = [(value, None, 0)]
     while waiting:
-        found, path, depth = waiting.pop()
+        found, place, depth = waiting.pop()
         if isinstance(found, str):
-            _check_text(found, path)
+            _check_text(found, place)
         elif isinstance(found, list | dict) and depth >= MAX_DEPTH:
-            raise _too_deep(path)
+            raise _too_deep(_path_of(place))
         elif isinstance(found, list):
-            waiting += ((one, f"{path}[{at}]", depth + 1) for at, one in enumerate(found))
+            waiting += ((one, (at, place), depth + 1) for at, one in enumerate(found))
         elif isinstance(found, dict):
             for key, one in found.items():
-                _check_text(key, path)
-                waiting.append((one, f"{path}.{key}" if path else key, depth + 1))
+                _check_text(key, place)
+                waiting.append((one, (key, place), depth + 1))
 
 
-def _check_text(text: str, path: str) -> None:
+def _path_of(place: _Place) -> str:
+    """Give a place as `messages[3].content`, at most its first 200 characters."""
+    steps: list[int | str] = []
+    while place is not None:
+        step, place = place
+        steps.append(step if isinstance(step, int) else step[:_LONGEST_PATH])
+    path = ""
+    for one in reversed(steps):
+        path += f"[{one}]" if isinstance(one, int) else f".{one}" if path else one
+    return path[:_LONGEST_PATH]
+
+
+def _check_text(text: str, place: _Place) -> None:
     if "\0" in text:
-        raise InvalidRequestError("a text has the character NUL, which cannot be kept", path=path)
+        raise InvalidRequestError("a text has the character NUL, which cannot be kept", path=_path_of(place))
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-        raise InvalidRequestError("a text has half of a surrogate pair, which is no character", path=path)
-    if path.endswith(_ARGUMENTS) and "\\u" in text and _hides_half(text):
-        raise InvalidRequestError("a text inside has half of a surrogate pair, which is no character", path=path)
+        raise InvalidRequestError(
+            "a text has half of a surrogate pair, which is no character", path=_path_of(place)
+        )
+    if place is not None and str(place[0]).endswith(_ARGUMENTS) and "\\u" in text and _hides_half(text):
+        raise InvalidRequestError(
+            "a text inside has half of a surrogate pair, which is no character", path=_path_of(place)
+        )
 
 
 def _hides_half(text: str) -> bool:
@@ -148,7 +170,7 @@ def _hides_half(text: str) -> bool:
 
 
 def _too_deep(path: str) -> InvalidRequestError:
-    return InvalidRequestError(f"the body is nested over {MAX_DEPTH} levels", path=path[:200])
+    return InvalidRequestError(f"the body is nested over {MAX_DEPTH} levels", path=path)
 
 
 def _check_type(request: Request) -> None:

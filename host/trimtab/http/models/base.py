@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 
 def whole(value: object) -> object:
@@ -19,6 +19,26 @@ MOST_NUMBER = (1 << 31) - 1
 Revision: TypeAlias = Annotated[int, Field(ge=1, le=1 << 53), BeforeValidator(whole)]
 Id: TypeAlias = Annotated[str, Field(min_length=1, max_length=255)]
 JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+def _only(kind: type, named: str) -> BeforeValidator:
+    """Refuse a list at its first item of another kind: pydantic would keep an error for each of millions."""
+
+    def check(value: object) -> object:
+        for at, one in enumerate(value if isinstance(value, list) else ()):
+            if not isinstance(one, kind):
+                fault = PydanticCustomError("wrong_item", "Input should be {named}", {"named": named})
+                raise ValidationError.from_exception_data(
+                    "list", [InitErrorDetails(type=fault, loc=(at,), input=None)]
+                )
+        return value
+
+    return BeforeValidator(check)
+
+
+ONLY_OBJECTS = _only(dict, "an object")
+ONLY_TEXTS = _only(str, "a text")
+JsonObjects: TypeAlias = Annotated[list[JsonObject], ONLY_OBJECTS]
 
 
 class Body(BaseModel):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+import json
+from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic_core import PydanticCustomError
 
-from trimtab.http.models.base import Body, Id, JsonObject, Revision, Shape, whole
+from trimtab.http.models.base import ONLY_TEXTS, Body, Id, JsonObject, Revision, Shape, whole
 
 _Tokens: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000_000), BeforeValidator(whole)]
 _Reserve: TypeAlias = Annotated[int, Field(ge=0, le=1_000_000_000), BeforeValidator(whole)]
@@ -14,6 +16,20 @@ _Steps: TypeAlias = Annotated[int, Field(ge=1, le=1000), BeforeValidator(whole)]
 _Provider: TypeAlias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 _Model: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
 _Share: TypeAlias = Annotated[float, Field(gt=0, le=1)]
+_MOST_CHARACTERS: Final = 128 << 10
+
+
+def _of_a_setting(value: JsonObject) -> JsonObject:
+    """Refuse what is longer than any settings are: a list of chats has those of 200."""
+    if len(json.dumps(value)) > _MOST_CHARACTERS:
+        raise PydanticCustomError(
+            "too_much", "it has more than {most} characters as JSON", {"most": f"{_MOST_CHARACTERS:,}"}
+        )
+    return value
+
+
+_Settings: TypeAlias = Annotated[JsonObject, AfterValidator(_of_a_setting)]
+_Tools: TypeAlias = Annotated[list[Annotated[str, Field(max_length=256)]], ONLY_TEXTS, Field(max_length=1024)]
 _Title: TypeAlias = Annotated[str, Field(max_length=1000)]
 _Strategy: TypeAlias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", examples=["summarize"])]
 Messages: TypeAlias = Annotated[
@@ -28,7 +44,7 @@ Messages: TypeAlias = Annotated[
 class ContextSettingsBody(Body):
     """How the context of a chat is made. What is left out is as usual."""
 
-    strategy: JsonObject = Field(default_factory=dict, description="Settings of the strategy itself.")
+    strategy: _Settings = Field(default_factory=dict, description="Settings of the strategy itself.")
     context_limit: Annotated[_Tokens | None, Field(description="Tokens, in place of the catalogue's.")] = None
     reserve: _Reserve | None = None
     target: Annotated[_Share, Field(description="The share of the budget that a strategy cuts down to.")] = 0.75
@@ -52,9 +68,9 @@ class ChatSettingsBody(Body):
     context_strategy: _Strategy = "truncate"
     context_settings: ContextSettingsBody = ContextSettingsBody()
     max_output_tokens: _Tokens | None = None
-    options: JsonObject = Field(default_factory=dict, description="The driver's own, as `temperature`.")
+    options: _Settings = Field(default_factory=dict, description="The driver's own, as `temperature`.")
     response_format: Annotated[
-        JsonObject | None, Field(description="The shape of the answer, as Chat Completions has it.")
+        _Settings | None, Field(description="The shape of the answer, as Chat Completions has it.")
     ] = None
 
     def settings(self) -> dict[str, Any]:
@@ -89,7 +105,7 @@ class NewChatBody(ChatSettingsBody):
     system: Annotated[str | None, Field(description="The system text, the first message.")] = None
     messages: Messages = Field(default_factory=list)
     format: Annotated[str | None, Field(description="The format of `messages`, where that is not clear.")] = None
-    tools: Annotated[list[str] | None, Field(description="Which of the host's tools; null means all.")] = None
+    tools: Annotated[_Tools | None, Field(description="Which of the host's tools; null means all.")] = None
     max_steps: _Steps = 20
 
     def settings(self) -> dict[str, Any]:
@@ -115,9 +131,9 @@ class ChatPatch(Body):
         default_factory=ContextSettingsBody, description="All of them anew; what is left out is as usual."
     )
     max_output_tokens: _Tokens | None = None
-    options: JsonObject = Field(default_factory=dict)
-    response_format: JsonObject | None = None
-    tools: list[str] | None = None
+    options: _Settings = Field(default_factory=dict)
+    response_format: _Settings | None = None
+    tools: _Tools | None = None
     max_steps: _Steps = Field(default_factory=int)
 
     def settings(self) -> dict[str, Any]:

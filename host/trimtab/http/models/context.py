@@ -6,12 +6,12 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
-from trimtab.http.models.base import Body, Id, JsonObject, Shape
+from trimtab.http.models.base import Body, Id, JsonObject, JsonObjects, Shape
 from trimtab.http.models.chats import ChatSettingsBody, ContextSnapshot, Messages
 
 UserInput: TypeAlias = Annotated[
     Annotated[str, Field(pattern=r"\S")]
-    | Annotated[list[JsonObject], Field(min_length=1)]
+    | Annotated[JsonObjects, Field(min_length=1)]
     | Annotated[JsonObject, Field(min_length=1)],
     Field(
         description="What the user says: a text, parts (`kind`), or user messages in any format.",
@@ -19,7 +19,7 @@ UserInput: TypeAlias = Annotated[
     ),
 ]
 Tools: TypeAlias = Annotated[
-    list[JsonObject],
+    JsonObjects,
     Field(
         max_length=1024,
         description="Tools that the caller runs: `name`, `description`, `parameters`; or as a wire has them.",

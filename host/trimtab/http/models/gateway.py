@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from trimtab.http.models.base import ONLY_OBJECTS
+
 _Tokens = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
 
@@ -31,10 +33,10 @@ class ChatCompletionBody(BaseModel):
     )
 
     model: Annotated[str, Field(min_length=1, max_length=256)]
-    messages: Annotated[list[dict[str, Any]], Field(min_length=1)]
+    messages: Annotated[list[dict[str, Any]], ONLY_OBJECTS, Field(min_length=1)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    tools: list[dict[str, Any]] | None = None
+    tools: Annotated[list[dict[str, Any]], ONLY_OBJECTS] | None = None
     response_format: dict[str, Any] | None = None
     max_tokens: _Tokens | None = None
     max_completion_tokens: _Tokens | None = None

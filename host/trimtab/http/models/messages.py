@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from trimtab.http.models.base import Body, JsonObject, Revision, Shape
+from trimtab.http.models.base import ONLY_OBJECTS, Body, JsonObject, Revision, Shape
 
 Part: TypeAlias = Annotated[
     JsonObject,
@@ -39,7 +39,9 @@ class MessagePatch(Body):
     )
 
     text: str = Field(default_factory=str, min_length=1, description="Another text in place of its text.")
-    parts: list[Part] = Field(default_factory=list, min_length=1, description="Other parts in place of all.")
+    parts: Annotated[list[Part], ONLY_OBJECTS] = Field(
+        default_factory=list, min_length=1, description="Other parts in place of all."
+    )
     pinned: bool = Field(default_factory=bool)
     meta: MetaPatch = Field(default_factory=lambda: MetaPatch.model_validate({"manualExcluded": False}))
     revision: Annotated[Revision | None, Field(description="The chat's revision that this is meant for.")] = None

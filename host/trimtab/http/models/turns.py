@@ -6,10 +6,10 @@ from typing import Annotated, TypeAlias
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from trimtab.http.models.base import Body, Id, JsonObject, Shape
+from trimtab.http.models.base import Body, Id, JsonObject, JsonObjects, Shape
 
 _Tools: TypeAlias = Annotated[
-    list[JsonObject],
+    JsonObjects,
     Field(
         default_factory=list,
         max_length=512,
@@ -42,7 +42,7 @@ class TurnBody(Body):
     )
 
     input: Annotated[
-        str | list[JsonObject] | JsonObject,
+        str | JsonObjects | JsonObject,
         Field(description="A text, parts (objects with a `kind`), or user messages in any format."),
     ]
     tools: _Tools
@@ -61,7 +61,7 @@ class ToolResultBody(Body):
 
     call_id: Id
     content: Annotated[
-        str | list[JsonObject],
+        str | JsonObjects,
         Field(description="A text, or parts (objects with a `kind`) of text, image or file."),
     ]
     is_error: bool = False

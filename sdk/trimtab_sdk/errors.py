@@ -185,10 +185,11 @@ class TokenBudgetExceededError(TrimtabError):
         super().__init__(self._explain())
 
     def _explain(self) -> str:
+        asked = frozenset(self.current_input)
         heavy = [
             f"{name} ({tokens:,})"
             for name, tokens in sorted(self.protected.items(), key=lambda item: -item[1])
-            if name not in self.current_input
+            if name not in asked
         ]
         parts = [f"what must stay needs {self.needed:,} tokens, {self.allowed:,} are allowed"]
         if self.overhead:

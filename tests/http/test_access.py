@@ -107,7 +107,17 @@ def test_a_token_in_the_configuration_itself_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["evil.example", "evil.example:8420", "127.0.0.1.evil.example", "", "a b", "[::2]"]
+    "name",
+    [
+        "evil.example",
+        "evil.example:8420",
+        "127.0.0.1.evil.example",
+        "",
+        "a b",
+        "[::2]",
+        "[::1]evil.example",
+        "localhost:80@evil.example",
+    ],
 )
 async def test_on_loopback_a_foreign_name_is_not_answered(place: str, name: str) -> None:
     async with asgi_client(make_app(place)) as client:

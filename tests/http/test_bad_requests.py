@@ -256,3 +256,13 @@ async def test_a_chat_keeps_no_settings_that_would_make_a_list_of_chats_endless(
         assert problem_of(answer, 400, "INVALID_REQUEST")["path"] == path
 
     assert (await client.get("/api/v2/chats")).json()["chats"] == [chat]
+
+
+async def test_a_large_body_is_read_as_strictly_as_a_small_one(client: httpx.AsyncClient) -> None:
+    large = "word " * 100_000
+    broken = f'{{"provider": "dry-run", "model": "gpt-4o", "title": "a\\ud83d", "system": "{large}"}}'
+    headers = {"content-type": "application/json"}
+
+    problem_of(await client.post("/api/v2/chats", content=broken, headers=headers), 422, "INVALID_REQUEST")
+    whole = await client.post("/api/v2/chats", json={**DRY, "system": large})
+    assert whole.status_code == 201

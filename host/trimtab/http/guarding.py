@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 import time
 from collections.abc import Iterable
@@ -38,6 +39,7 @@ SECURITY: Final = (
 """The headers of every answer."""
 _SECURED: Final = frozenset(name for name, _ in SECURITY)
 _BUSY_SECONDS: Final = "1"
+_HOST: Final = re.compile(r"(?:\[(?P<inner>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{0,5})?")
 
 
 class Guard:
@@ -194,9 +196,9 @@ def _is_allowed_host(value: str, server: Server) -> bool:
 
 
 def _without_port(value: str) -> str:
-    if value.startswith("["):
-        return value.partition("]")[0].lstrip("[")
-    return value.partition(":")[0]
+    """Give the name in a `Host`, empty for what is none."""
+    found = _HOST.fullmatch(value)
+    return "" if found is None else found["inner"] or found["name"] or ""
 
 
 def _is_allowed_origin(origin: str, host: str, server: Server) -> bool:

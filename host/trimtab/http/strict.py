@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections.abc import Callable, Coroutine, Iterator
@@ -21,6 +22,7 @@ _LEAST_INT: Final = -(1 << 63)
 _MOST_INT: Final = (1 << 63) - 1
 _LONGEST_INT: Final = 20
 _LONGEST_PATH: Final = 200
+_LARGE: Final = 256 * 1024
 _Place: TypeAlias = "tuple[int | str, _Place] | None"
 
 
@@ -39,10 +41,15 @@ class StrictRoute(APIRoute):
             if takes_body and body:
                 _check_type(request)
                 # Where Starlette keeps what it has parsed: the route's own reading takes it from there.
-                request._json = parse_json(body)
+                request._json = await _parsed(body)
             return await handle(request)
 
         return strict
+
+
+async def _parsed(body: bytes) -> object:
+    """Read a JSON body; a large one beside the event loop, so that nobody else waits for it."""
+    return parse_json(body) if len(body) <= _LARGE else await asyncio.to_thread(parse_json, body)
 
 
 def _query_names(dependant: Dependant) -> Iterator[str]:

@@ -338,7 +338,8 @@ def _number(last_event_id: str | None, after: int) -> int:
     """Give the number to go on behind. The header goes first: a browser sends it with its first address."""
     if not last_event_id:
         return after
-    if not (last_event_id.isascii() and last_event_id.isdecimal()):
+    is_number = last_event_id.isascii() and last_event_id.isdecimal()
+    if not is_number or int(last_event_id) > MOST_NUMBER:
         raise InvalidRequestError("Last-Event-ID must be the number of an event", path="header.Last-Event-ID")
     return int(last_event_id)
 

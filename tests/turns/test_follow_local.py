@@ -137,6 +137,22 @@ async def test_who_asks_for_a_turn_and_never_reads_is_no_reader(stage: Stage) ->
     assert talk.host.readers(turn_id) == 0
 
 
+async def test_a_watch_that_ends_for_a_fault_says_so_and_turns_go_on(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError("no ear")
+
+    monkeypatch.setattr("trimtab.store.sql_store.SqlStore.watch", broken)
+    talk = await stage.talk()
+    stage.server.say("Three.")
+    turn_id = await talk.host.start_turn(talk.chat_id, "How many?", owner=OWNER)
+
+    assert (await read(talk.host.follow(turn_id, owner=OWNER)))[-1][1]["kind"] == "turn_completed"
+    assert "trimtab-watch has ended for a fault" in caplog.text
+    assert "no ear" in caplog.text
+
+
 async def test_errors_from_before_the_turn_are_raised_by_its_start(stage: Stage) -> None:
     talk = await stage.talk()
     with pytest.raises(NotFoundError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -228,6 +229,22 @@ async def test_a_client_that_hangs_up_closes_the_call_upstream_at_once(
             asking.cancel()
             await asyncio.wait({asking})
         await gate.fake.closed_early.wait_async()
+
+
+@pytest.mark.anyio
+async def test_a_client_that_takes_nothing_counts_as_gone(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trimtab.http.sse.SEND_SECONDS", 0.2)
+    with gateway_to(place) as gate:
+        gate.fake.say(*("kettle " * 2000 for _ in range(2000)))
+        body = json.dumps({"model": "gpt-4o", "messages": HELLO, "stream": True})
+        with socket.socket() as idle:
+            idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            idle.connect(("127.0.0.1", gate.running.port))
+            head = f"POST {URL} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json"
+            idle.sendall(f"{head}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+            await gate.fake.closed_early.wait_async()
+            while gate.running.app.state.service.streams.open:
+                await asyncio.sleep(0.001)
 
 
 def test_a_wrong_token_and_a_right_one(place: str) -> None:

@@ -77,6 +77,17 @@ async def test_who_has_read_everything_gets_the_last_event_again_with_a_greater_
     assert again[0].data == events[-1].data
 
 
+@pytest.mark.parametrize("wrong", ["x", "-1", "2147483648", "9" * 20])
+async def test_a_number_that_no_event_has_is_refused_before_the_stream(
+    talk: Chat, fake: ChatServer, wrong: str
+) -> None:
+    fake.say("Seven.")
+    turn_id = (await talk.say("How many?"))[0].data["turnId"]
+    path = f"/api/v2/turns/{turn_id}/events"
+
+    problem_of(await talk.client.get(path, headers={"Last-Event-ID": wrong}), 422, "INVALID_REQUEST")
+
+
 async def test_text_comes_while_the_model_speaks(talk: Chat, fake: ChatServer) -> None:
     gate = fake.gate("middle")
     fake.say("Sev", gate, "en.")

@@ -108,6 +108,51 @@ async def test_a_paused_turn_ends_the_reading_and_goes_on_for_who_comes_back(sta
     assert await read(talk.host.follow(turn_id, owner=OWNER)) == first + rest
 
 
+async def test_a_pause_at_the_end_of_a_page_does_not_hide_a_later_one(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = await stage.talk()
+    stage.server.call(("ask_user", {"question": "Which?"}))
+    turn_id = await talk.host.start_turn(talk.chat_id, "How many?", owner=OWNER, tools=[ASK_USER])
+    first = await read(talk.host.follow(turn_id, owner=OWNER))
+    stage.server.call(("ask_user", {"question": "Where?"}))
+    await talk.host.start_resume(turn_id, {first[-1][1]["pending"][0]["callId"]: "pots"}, owner=OWNER)
+    rest = await read(talk.host.follow(turn_id, owner=OWNER, after=first[-1][0]))
+    assert rest[-1][1]["kind"] == "turn_paused"
+    monkeypatch.setattr("trimtab.turns.tailing.PAGE", len(first))
+    monkeypatch.setattr("trimtab.turns.live.PAGE", len(first))
+
+    assert await read(talk.host.follow(turn_id, owner=OWNER)) == first + rest
+
+
+async def test_who_asks_for_a_turn_and_never_reads_is_no_reader(stage: Stage) -> None:
+    talk = await stage.talk()
+    stage.server.say("Three.")
+    turn_id = await talk.host.start_turn(talk.chat_id, "How many?", owner=OWNER)
+
+    await talk.host.follow(turn_id, owner=OWNER).check()
+
+    assert talk.host.readers(turn_id) == 0
+    assert (await read(talk.host.follow(turn_id, owner=OWNER)))[-1][1]["kind"] == "turn_completed"
+    assert talk.host.readers(turn_id) == 0
+
+
+async def test_a_watch_that_ends_for_a_fault_says_so_and_turns_go_on(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError("no ear")
+
+    monkeypatch.setattr("trimtab.store.sql_store.SqlStore.watch", broken)
+    talk = await stage.talk()
+    stage.server.say("Three.")
+    turn_id = await talk.host.start_turn(talk.chat_id, "How many?", owner=OWNER)
+
+    assert (await read(talk.host.follow(turn_id, owner=OWNER)))[-1][1]["kind"] == "turn_completed"
+    assert "trimtab-watch has ended for a fault" in caplog.text
+    assert "no ear" in caplog.text
+
+
 async def test_errors_from_before_the_turn_are_raised_by_its_start(stage: Stage) -> None:
     talk = await stage.talk()
     with pytest.raises(NotFoundError):

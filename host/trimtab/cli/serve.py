@@ -110,9 +110,9 @@ def _log() -> None:
 
 
 def _tell(address: str, server: Server) -> None:
-    provider = server.gateway.provider or _EXAMPLE_PROVIDER
     variable = next(iter(server.tokens.values()), "")
-    chat = {"provider": provider, "model": _EXAMPLE_MODEL}
+    # One that needs no key and buys nothing, whoever /v1 asks.
+    chat = {"provider": _EXAMPLE_PROVIDER, "model": _EXAMPLE_MODEL}
     asked = [{"role": "user", "content": "How many kettles are left?"}]
     lines = [
         f"trimtab serves {address}; Ctrl-C stops it",

@@ -1,15 +1,15 @@
-"""Server-sent events (HTML standard, 9.2): frames, heartbeats, and a response that notices when nobody reads."""
+"""Server-sent events (HTML standard, 9.2): frames, and a response that notices when nobody reads."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Final, TypeVar
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from trimtab.http.streams import StreamSlot
 
@@ -39,33 +39,21 @@ def frame(data: Mapping[str, object] | str, *, id: int | None = None, event: str
     return "\n".join([*lines, f"data: {text}", "", ""]).encode("utf-8", "replace")
 
 
-async def with_heartbeats(
-    frames: AsyncGenerator[bytes, None], *, seconds: float = HEARTBEAT_SECONDS
-) -> AsyncGenerator[bytes, None]:
-    """Give frames, and a comment whenever there was none for so many seconds. Closes them when it is closed."""
-    async with aclosing(frames):
-        coming: asyncio.Task[bytes] | None = None
+class NotTakenError(Exception):
+    """The caller is there and took nothing for two minutes."""
+
+
+def in_time(send: Send) -> Send:
+    """Give a `send` that raises NotTakenError once a caller has taken nothing for two minutes."""
+
+    async def sending(message: Message) -> None:
         try:
-            while True:
-                coming = coming or asyncio.ensure_future(_next(frames))
-                done, _ = await asyncio.wait({coming}, timeout=seconds)
-                if not done:
-                    yield KEEP_ALIVE
-                    continue
-                finished, coming = coming, None
-                try:
-                    found = finished.result()
-                except StopAsyncIteration:
-                    return
-                yield found
-        finally:
-            if coming is not None:
-                coming.cancel()
-                await asyncio.gather(coming, return_exceptions=True)
+            async with asyncio.timeout(SEND_SECONDS):
+                await send(message)
+        except TimeoutError as error:
+            raise NotTakenError from error
 
-
-async def _next(frames: AsyncIterator[bytes]) -> bytes:
-    return await anext(frames)
+    return sending
 
 
 class EventStreamResponse(Response):
@@ -95,7 +83,7 @@ class EventStreamResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send all of it."""
         try:
-            sent = await unless_gone(receive, self._send(send))
+            sent = await unless_gone(receive, self._send(in_time(send)))
             if sent is None and self._gone is not None:
                 await self._gone()
         finally:
@@ -106,23 +94,16 @@ class EventStreamResponse(Response):
         """Send all; give None when it is not taken."""
         async with aclosing(self._frames):
             try:
-                await self._pass_on(
-                    {"type": "http.response.start", "status": 200, "headers": self.raw_headers}, send
-                )
+                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
                 async for one in self._frames:
-                    await self._pass_on({"type": "http.response.body", "body": one, "more_body": True}, send)
+                    await send({"type": "http.response.body", "body": one, "more_body": True})
                 if self._slot is not None:
                     # Before the caller can know that it is over, and ask again.
                     self._slot.release()
-                await self._pass_on({"type": "http.response.body", "body": b"", "more_body": False}, send)
-            except TimeoutError:
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            except NotTakenError:
                 return None
         return True
-
-    @staticmethod
-    async def _pass_on(message: dict[str, object], send: Send) -> None:
-        async with asyncio.timeout(SEND_SECONDS):
-            await send(message)
 
 
 async def unless_gone(receive: Receive, work: Awaitable[_Result]) -> _Result | None:

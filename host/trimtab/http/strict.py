@@ -74,7 +74,8 @@ def parse_json(data: bytes) -> object:
             text, object_pairs_hook=_object, parse_constant=_refuse, parse_int=_int, parse_float=_float
         )
     except json.JSONDecodeError as error:
-        raise MalformedError(f"the body is no JSON: {error.msg} at character {error.pos}") from error
+        said = error.msg.removesuffix(" at")
+        raise MalformedError(f"the body is no JSON: {said} at character {error.pos}") from error
     except RecursionError as error:
         raise _too_deep("") from error
     if "\\u" in text or _is_deep(value):

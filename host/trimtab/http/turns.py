@@ -192,8 +192,7 @@ async def read_events(
     They can be read for ten minutes after the end of a turn, later there is only the last one. A turn that is
     paused ends the stream with `turn_paused`; asked for what comes behind that, it waits until the turn goes on.
     """
-    if not _wants_stream(accept, only=True):
-        raise AssertionError("only a stream is left")
+    _check_takes_stream(accept)
     following = service.host.follow(turn_id, owner=owner, after=_number(last_event_id, after))
     slot = service.streams.take(owner)
     try:
@@ -338,16 +337,36 @@ def _number(last_event_id: str | None, after: int) -> int:
     """Give the number to go on behind. The header goes first: a browser sends it with its first address."""
     if not last_event_id:
         return after
-    if not (last_event_id.isascii() and last_event_id.isdecimal()):
+    is_number = last_event_id.isascii() and last_event_id.isdecimal()
+    if not is_number or int(last_event_id) > MOST_NUMBER:
         raise InvalidRequestError("Last-Event-ID must be the number of an event", path="header.Last-Event-ID")
     return int(last_event_id)
 
 
-def _wants_stream(accept: str, *, only: bool = False) -> bool:
+def _wants_stream(accept: str) -> bool:
     """Tell whether events are wanted, or the turn as JSON; a stream where both will do.
 
-    With `only` there is nothing but a stream. Raises HttpError NOT_ACCEPTABLE.
+    Raises HttpError NOT_ACCEPTABLE.
     """
+    streams, json = _weights(accept)
+    if not streams and not json:
+        raise _not_acceptable("text/event-stream or application/json")
+    return streams >= json
+
+
+def _check_takes_stream(accept: str) -> None:
+    """Raise HttpError NOT_ACCEPTABLE unless events may be given."""
+    streams, _ = _weights(accept)
+    if not streams:
+        raise _not_acceptable("text/event-stream")
+
+
+def _not_acceptable(kinds: str) -> HttpError:
+    return HttpError("NOT_ACCEPTABLE", f"this answers with {kinds}, which the header Accept rules out")
+
+
+def _weights(accept: str) -> tuple[float, float]:
+    """Give how much a stream is wanted, and how much JSON."""
     weights = {"text/event-stream": 0.0, "application/json": 0.0}
     for one in (accept or "*/*").split(","):
         kind, *parameters = (part.strip().lower() for part in one.split(";"))
@@ -356,10 +375,7 @@ def _wants_stream(accept: str, *, only: bool = False) -> bool:
             if kind in (name, "*/*", f"{name.partition('/')[0]}/*"):
                 weights[name] = max(weights[name], weight)
     streams, json = weights.values()
-    if not streams and (only or not json):
-        kinds = "text/event-stream" if only else "text/event-stream or application/json"
-        raise HttpError("NOT_ACCEPTABLE", f"this answers with {kinds}, which the header Accept rules out")
-    return bool(only or streams >= json)
+    return streams, json
 
 
 def _weight(parameter: str) -> float:

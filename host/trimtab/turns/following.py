@@ -46,6 +46,7 @@ class Following:
         self._own: Ring | None = None
         self._tail: Tail | None = None
         self._is_known = False
+        self._is_counted = False
         self._is_over = False
 
     @property
@@ -66,13 +67,20 @@ class Following:
 
     async def aclose(self) -> None:
         """Read along no more."""
-        if self._is_known and not self._is_over:
+        if self._is_counted:
+            self._is_counted = False
             self._leave()
         self._is_over = True
         self._own = None
         tail, self._tail = self._tail, None
         if tail is not None:
             await self._machinery.live.leave(tail)
+
+    def _join(self) -> None:
+        """Count as a reader. Only who reads does: one that is checked and never read is never closed either."""
+        if not self._is_counted:
+            self._is_counted = True
+            self._machinery.live.readers[self._turn_id] += 1
 
     def _leave(self) -> None:
         readers = self._machinery.live.readers
@@ -100,7 +108,6 @@ class Following:
         elif runner.owner != self._owner:
             raise NotFoundError("turn", self._turn_id)
         self._is_known = True
-        self._machinery.live.readers[self._turn_id] += 1
 
     async def _iterate(self) -> AsyncGenerator[tuple[int, Mapping[str, object]], None]:
         try:
@@ -113,6 +120,7 @@ class Following:
     async def _next(self, until: float | None) -> list[StoredEvent]:
         """Give events, or wait until there may be some and give none."""
         await self.check()
+        self._join()
         ring = await self._ring()
         with ring.waiter() as changed:
             events = ring.after(self._last)
@@ -148,6 +156,7 @@ class Following:
     async def _missed(self, ring: Ring) -> list[StoredEvent]:
         """Read again what the ring does not hold any more."""
         live = self._machinery.live
+        first = ring.first
         try:
             events = await live.page(self._machinery, self._turn_id, owner=self._owner, after=self._last)
         except StoreUnavailableError as error:
@@ -158,7 +167,7 @@ class Following:
             return [deleted(self._turn_id, error, sequence=self._last + 1)]
         if not events:
             # They are gone for good: too old, or never stored. The rest is not to be missed for that.
-            self._last = ring.first - 1
+            self._last = first - 1
         return events
 
     async def _given(self, events: Sequence[StoredEvent]) -> list[StoredEvent]:
@@ -172,11 +181,15 @@ class Following:
 
     async def _waits(self) -> bool:
         """Tell whether the turn waits for results; one that was resumed meanwhile goes on."""
+        store = self._machinery.store
         try:
-            turn = await self._machinery.store.get_turn(self._turn_id, owner=self._owner)
+            turn = await store.get_turn(self._turn_id, owner=self._owner)
+            # It may have gone on since, and wait again: that is another pause than the one that was given.
+            return turn.state == "paused" and not await store.events(
+                self._turn_id, owner=self._owner, after=self._last, limit=1
+            )
         except (NotFoundError, StoreUnavailableError):
             return True
-        return turn.state == "paused"
 
     async def _at_the_end(self) -> list[StoredEvent]:
         """Give the last event to who has read everything and saw none."""

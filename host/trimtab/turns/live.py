@@ -57,6 +57,8 @@ class LiveTurns:
         if self._watching is None and not self.is_stopping:
             self._watching = asyncio.create_task(self._watch(machinery), name="trimtab-watch")
             self._sweeping = asyncio.create_task(_sweep(machinery), name="trimtab-sweep")
+            for task in (self._watching, self._sweeping):
+                task.add_done_callback(_tell_fault)
 
     def join(self, machinery: Machinery, turn_id: str, *, owner: str, after: int) -> Tail:
         """Read along a turn of another process; give the tail back with `leave`."""
@@ -142,5 +144,10 @@ async def _sweep(machinery: Machinery) -> None:
 
 async def _ended(task: asyncio.Task[None]) -> None:
     await asyncio.wait({task})
-    if not task.cancelled():
-        task.exception()
+
+
+def _tell_fault(task: asyncio.Task[None]) -> None:
+    """Log why a task of this process ended that nobody waits for."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        LOG.error("%s has ended for a fault", task.get_name(), exc_info=error)

@@ -13,7 +13,15 @@ from starlette.types import Message, Receive, Scope, Send
 
 from trimtab.http.gateway.dialect import openai_error
 from trimtab.http.gateway.writing import Writer
-from trimtab.http.sse import DONE, HEARTBEAT_SECONDS, KEEP_ALIVE, MEDIA_TYPE, unless_gone
+from trimtab.http.sse import (
+    DONE,
+    HEARTBEAT_SECONDS,
+    KEEP_ALIVE,
+    MEDIA_TYPE,
+    NotTakenError,
+    in_time,
+    unless_gone,
+)
 from trimtab_sdk.provider import Answer
 
 if TYPE_CHECKING:
@@ -58,12 +66,13 @@ class GatewayAnswer(Response):
         self._told = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, and stop at once when the caller hangs up."""
+        """Send it, and stop at once when the caller hangs up, or takes nothing for two minutes."""
+        send = in_time(send)
         work = self._send_whole(send) if self._slot is None else self._send_stream(send)
         try:
             await unless_gone(receive, work)
-        except OSError:
-            # The caller hung up in the middle of what was sent.
+        except (OSError, NotTakenError):
+            # The caller hung up in the middle of what was sent, or as good as that.
             return
         finally:
             if self._slot is not None:
@@ -95,6 +104,8 @@ class GatewayAnswer(Response):
         try:
             async with aclosing(self._source.batches()) as batches:  # type: ignore[type-var]
                 await self._pass_on(batches, send)
+        except NotTakenError:
+            raise
         except Exception as error:
             if not self._has_begun:
                 await self._send_error(error, send)
@@ -109,6 +120,8 @@ class GatewayAnswer(Response):
                 await self._pass_batch(batch, send)
         finally:
             beating.cancel()
+            # Nothing of it may follow the end.
+            await asyncio.gather(beating, return_exceptions=True)
 
     async def _beat(self, send: Send) -> None:
         """Say something whenever there was silence, so that nobody between takes the stream for dead."""
@@ -116,7 +129,7 @@ class GatewayAnswer(Response):
             told = self._told
             await asyncio.sleep(HEARTBEAT_SECONDS)
             if told == self._told:
-                with suppress(OSError):
+                with suppress(OSError, NotTakenError):
                     await self._say(KEEP_ALIVE, send)
 
     async def _pass_batch(self, batch: Sequence[object], send: Send) -> None:

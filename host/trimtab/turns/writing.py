@@ -212,10 +212,15 @@ class TurnWriter:
             self._open_window()
 
     async def _flush_later(self) -> None:
-        while self._log.unwritten:
-            await asyncio.sleep(FLUSH_SECONDS)
-            await self._write_events()
-        self._flush = None
+        try:
+            while self._log.unwritten:
+                await asyncio.sleep(FLUSH_SECONDS)
+                await self._write_events()
+        except Exception as error:
+            # The next event begins another flush; they are put back, and written with the next step at the latest.
+            LOG.error("events of turn %s could not be stored yet", self._work.turn.id, exc_info=error)
+        finally:
+            self._flush = None
 
     async def _write_events(self) -> None:
         turn = self._work.turn

@@ -22,6 +22,7 @@ from trimtab.http.sse import (
     in_time,
     unless_gone,
 )
+from trimtab_sdk.errors import StoreUnavailableError
 from trimtab_sdk.provider import Answer
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class GatewayAnswer(Response):
             told = self._told
             await asyncio.sleep(HEARTBEAT_SECONDS)
             if told == self._told:
-                with suppress(OSError, NotTakenError):
+                with suppress(OSError, NotTakenError, StoreUnavailableError):
                     await self._say(KEEP_ALIVE, send)
 
     async def _pass_batch(self, batch: Sequence[object], send: Send) -> None:

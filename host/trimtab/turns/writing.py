@@ -218,7 +218,7 @@ class TurnWriter:
                 await self._write_events()
         except Exception as error:
             # The next event begins another flush; they are put back, and written with the next step at the latest.
-            LOG.error("events of turn %s could not be stored yet", self._work.turn.id, exc_info=error)
+            LOG.error("events of turn %s could not be stored yet: %s", self._work.turn.id, error, exc_info=error)
         finally:
             self._flush = None
 

@@ -107,6 +107,19 @@ async def test_providers_are_listed_without_their_keys(place: str) -> None:
     assert told["chatgpt"]["usable"] is False
 
 
+async def test_the_mode_of_a_provider_is_that_of_its_settings(place: str) -> None:
+    config = {
+        "providers": {
+            "claude": {"driver": "anthropic", "key_variable": "KEY", "settings": {"threads": True}},
+            "private": {"driver": "openai", "key_variable": "KEY", "retention": 0},
+        }
+    }
+    async with asgi_client(make_app(place, config=config, environ={"KEY": "k"})) as client:
+        told = {one["name"]: one for one in (await client.get("/api/v2/providers")).json()["providers"]}
+
+    assert (told["claude"]["mode"], told["private"]["mode"]) == ("threads", "stateless-loop")
+
+
 async def test_strategies_plugins_and_models_are_listed(client: httpx.AsyncClient) -> None:
     strategies = (await client.get("/api/v2/strategies")).json()["strategies"]
     assert [one["name"] for one in strategies] == ["manual", "summarize", "truncate", "vector-recall"]

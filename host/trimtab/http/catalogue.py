@@ -113,7 +113,7 @@ def _provider(host: Host, name: str) -> dict[str, object]:
         return said | {"reason": error.message, **_driver_facts(host, str(said["driver"]))}
     key = "present" if target.variable or host.hands_out_key(name) else "not-needed"
     driver = target.provider
-    return said | {"usable": True, "mode": driver.mode, "format": driver.codec, "key": key}
+    return said | {"usable": True, "mode": target.mode, "format": driver.codec, "key": key}
 
 
 def _driver_facts(host: Host, driver: str) -> dict[str, object]:

@@ -43,7 +43,7 @@ class Provider(Shape):
     configured: Annotated[bool, Field(description="Whether it is an endpoint of the configuration.")]
     usable: bool
     reason: Annotated[str, Field(description="Why it is not usable, empty when it is.")]
-    mode: Annotated[str | None, Field(examples=["responses", "interactions", "stateless-loop"])]
+    mode: Annotated[str | None, Field(examples=["responses", "interactions", "threads", "stateless-loop"])]
     format: str | None
     key: Annotated[str, Field(examples=["present", "missing", "not-needed"])]
 

@@ -12,6 +12,8 @@ from trimtab_strategies import manual, summarize, truncate, vector_recall
 
 
 class TestTruncate(StrategyContract):
+    examples = 10
+
     @pytest.fixture
     def subject(self) -> object:
         return truncate

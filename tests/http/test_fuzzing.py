@@ -11,7 +11,7 @@ from pathlib import Path
 from http_fuzzing import command, fuzzed_server, read_report
 
 PHASES = "examples,fuzzing,stateful"
-SECONDS = 24
+SECONDS = 12
 
 
 def test_no_check_fails(place: str, tmp_path: Path) -> None:

@@ -179,8 +179,7 @@ async def _talk(rng: random.Random, app: Any, place: str, servers: Mapping[str, 
             chat_id = answer.json()["id"]
             await _touch(rng, client, chat_id)
             host: Host = app.state.service.host
-            for _ in range(2):
-                made += await _compare(rng, client, host, place, servers[name], chat_id, WIRES[name].key)
+            made += await _compare(rng, client, host, place, servers[name], chat_id, WIRES[name].key)
     return made
 
 
@@ -195,5 +194,5 @@ async def test_a_preview_is_what_is_then_sent_and_leaves_no_trace(place: str, st
 
         made = await _talk(rng, make_app(place, config={"providers": providers}), place, servers, strategy)
 
-        assert made >= CHATS // len(STRATEGIES)
+        assert made >= CHATS // len(STRATEGIES) // 2
         assert [server.faults for server in servers.values()] == [[]] * len(servers)

@@ -30,7 +30,7 @@ def test_many_chats_at_once_each_get_their_own_history(place: str) -> None:
 def test_two_processes_in_the_same_chats_make_one_turn_at_a_time_and_no_fork_while_a_third_is_killed(
     place: str,
 ) -> None:
-    made = fight(place, processes=2, chats=4, actions=8, fighters=4, deaths=1)
+    made = fight(place, processes=2, chats=4, actions=16, fighters=4, deaths=1)
     assert made.faults == []
     assert made.done["turn_completed"] > 0
     assert made.done["TURN_IN_PROGRESS"] > 0

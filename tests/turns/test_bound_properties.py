@@ -150,7 +150,7 @@ def test_nothing_is_refused_and_nothing_left_out_that_could_have_stayed(empty_st
         stack = AsyncExitStack()
         hosts = runner.run(_hosts(stack, place, server))
 
-        @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
         @given(CHATS)
         def live(chat: dict[str, Any]) -> None:
             runner.run(_live(hosts, server, chat))

@@ -24,7 +24,7 @@ from trimtab_sdk.messages import Message, Part
 from turns.cursor_helpers import CursorTalk, Remote, check_notices, remote_of
 from turns.turn_helpers import OWNER, listen, words
 
-CHATS = 100
+CHATS = 50
 CANARY = re.compile(r"canary\d{6}x")
 SECRET = re.compile(r"secret canary\d{6}x")
 

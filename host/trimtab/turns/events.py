@@ -248,5 +248,7 @@ TurnEvent: TypeAlias = (
     | TurnCancelled
 )
 
-LAST_KINDS = frozenset({"turn_completed", "turn_failed", "turn_cancelled", "turn_paused"})
+ENDS = frozenset({TurnCompleted.kind, TurnFailed.kind, TurnCancelled.kind})
+"""The kinds of event after which a turn never goes on."""
+LAST_KINDS = ENDS | {TurnPaused.kind}
 """The kinds of event that nothing follows."""

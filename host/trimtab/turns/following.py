@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from trimtab.store.protocol import StoredEvent
-from trimtab.turns.last_event import ENDS, PAUSE, deleted, last_event
+from trimtab.turns.events import ENDS, TurnPaused
+from trimtab.turns.last_event import deleted, last_event
 from trimtab.turns.machinery import LOG
 from trimtab.turns.ring import Ring
 from trimtab_sdk.errors import InvalidRequestError, NotFoundError, StoreUnavailableError
@@ -175,7 +176,7 @@ class Following:
         end = _find(events, lambda kind: kind in ENDS)
         given = list(events if end is None else events[: end + 1])
         self._last = given[-1].sequence
-        if end is not None or (given[-1].event.get("kind") == PAUSE and await self._waits()):
+        if end is not None or (given[-1].event.get("kind") == TurnPaused.kind and await self._waits()):
             await self.aclose()
         return given
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from trimtab.store.protocol import StoredEvent, StoredTurn
 from trimtab.turns.codes import is_retryable
@@ -11,10 +11,6 @@ from trimtab_sdk.errors import NotFoundError
 
 if TYPE_CHECKING:
     from trimtab.store.protocol import Store
-
-ENDS: Final = frozenset({"turn_completed", "turn_failed", "turn_cancelled"})
-"""The kinds of event after which a turn never goes on."""
-PAUSE: Final = "turn_paused"
 
 
 async def last_event(store: Store, turn: StoredTurn, *, sequence: int) -> StoredEvent:

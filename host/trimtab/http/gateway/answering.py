@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -50,7 +50,7 @@ class Source(Protocol):
         """Give the account of the context, None before there is one."""
         ...
 
-    def batches(self) -> AsyncIterator[Sequence[object]]:
+    def batches(self) -> AsyncGenerator[Sequence[object], None]:
         """Give the events as they come; the last one is an Answer. Raises what went wrong."""
         ...
 
@@ -93,7 +93,7 @@ class GatewayAnswer(Response):
 
     async def _heard(self) -> Answer:
         answer: Answer | None = None
-        async with aclosing(self._source.batches()) as batches:  # type: ignore[type-var]
+        async with aclosing(self._source.batches()) as batches:
             async for batch in batches:
                 self._writer.hear(batch)
                 answer = _answer_in(batch) or answer
@@ -103,7 +103,7 @@ class GatewayAnswer(Response):
 
     async def _send_stream(self, send: Send) -> None:
         try:
-            async with aclosing(self._source.batches()) as batches:  # type: ignore[type-var]
+            async with aclosing(self._source.batches()) as batches:
                 await self._pass_on(batches, send)
         except NotTakenError:
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trimtab.http.gateway.account import Account, account_of
@@ -49,7 +49,7 @@ class Generated:
         account = account_of(fit, provider=self._stream.settings.provider, left_out=self._left_out)
         return account.with_unreturned(self._not_returned)
 
-    async def batches(self) -> AsyncIterator[Sequence[object]]:
+    async def batches(self) -> AsyncGenerator[Sequence[object], None]:
         """Give the events as they come."""
         async with self._stream:
             async for batch in self._stream.batches():

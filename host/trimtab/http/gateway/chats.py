@@ -7,7 +7,7 @@ not contradict the chat, and settings of the chat are changed elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +104,7 @@ class Continued:
             self._account = None if audit is None else _account_of(audit, self._left_out)
         return self._account
 
-    async def batches(self) -> AsyncIterator[Sequence[object]]:
+    async def batches(self) -> AsyncGenerator[Sequence[object], None]:
         """Give the events; whoever stops listening ends the turn."""
         async with self._stream as events:
             async for event in events:
